@@ -18,7 +18,7 @@ import pytest
 
 from joey.acp.agent import Agent
 from joey.acp.client import Client
-from joey.acp.connection import Connection
+from joey.acp.connection import EditorConnection
 from joey.testing.script import Scripted
 from joey.testing.server import LocalServer
 
@@ -98,7 +98,7 @@ class InProcess:
         return self
 
     async def _serve(self, agent: Agent) -> None:
-        agent.connection = Connection(agent, cast("BinaryIO", self))
+        agent.connection = EditorConnection(agent, cast("BinaryIO", self))
         await agent.connection.run(self)
         await agent.close()
         self.out.put_nowait(b"")

@@ -12,7 +12,7 @@ from typing import Any
 
 import uvicorn
 
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import ServerCatalogue
 from joey.mcp.config import ServerConfig
 from joey.mcp.servers import McpServers
 from joey.messages import ToolResult
@@ -61,7 +61,7 @@ async def until(condition: Callable[[], bool], *, what: str) -> None:
 
 
 async def call(servers: McpServers, server: str, tool: str, context: ToolContext, **arguments: Any) -> ToolResult:
-    found = Catalogue(servers).find(server, tool)
+    found = ServerCatalogue(servers).find(server, tool)
     assert found is not None, f"{server} has no tool {tool}"
     checked = found.checked(arguments)
     assert not isinstance(checked, str), checked

@@ -18,7 +18,7 @@ from joey.mcp.config import ServerConfig
 from joey.messages import ImageBlock
 from joey.policy import Workspace
 from joey.prompts import Library
-from joey.system.place import Place
+from joey.system.place import NamedPlace
 from joey.task.log import Watcher
 from joey.task.request import ContextView
 from joey.task.task import TaskHandle
@@ -50,8 +50,8 @@ class ScratchServices(Services):
     def storage(self) -> Path:
         return self.kit.workspace.parent
 
-    def place(self) -> Place:
-        return Place("~/project", "main")
+    def place(self) -> NamedPlace:
+        return NamedPlace("~/project", "main")
 
     def profile(self, kept: str = "") -> str:
         return kept or "ask"

@@ -14,7 +14,7 @@ from acp_kit import check_message
 from joey.acp.client import Client
 from joey.acp.projection import Projection
 from joey.acp.updates import raw_input, shortened, sides
-from joey.app.history import History, UserWords
+from joey.app.history import TaskHistory, UserWords
 from joey.effects import Todo
 from joey.events import (
     ApprovalRequested,
@@ -241,7 +241,7 @@ def test_history_has_subtasks_interrupted_replies_and_words_that_wait() -> None:
         ],
         "child": [words("user", TextBlock("part")), words("assistant", TextBlock("I do my part"))],
     }
-    found = [*History(journals.__getitem__).of("parent")]
+    found = [*TaskHistory(journals.__getitem__).of("parent")]
     assert [each.text for _, each in found if isinstance(each, UserWords)] == ["Go", "Wait"]
     texts_of = [(task, each.text) for task, each in found if isinstance(each, TextDelta)]
     assert texts_of == [("child", "I do my part"), ("parent", "I was about")]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from joey.events import ApprovalRequested
 from joey.fleet.recorded import JournalFiles, RecordedTurn, joined
-from joey.fleet.session import Reply
+from joey.fleet.session import TurnReply
 from joey.journal.store import TaskStore
 from joey.wire import encode
 
@@ -72,10 +72,10 @@ def test_a_journal_that_says_something_else_gives_way(tmp_path: Path) -> None:
 
 def test_an_answer_is_for_the_request_that_was_put_and_no_other() -> None:
     request = ApprovalRequested("approval_1", "call-1", "execute_command", {"command": "make"}, "no rule names it")
-    reply = Reply(json.dumps(encode(request)), json.dumps({"yes": True, "text": "go"}))
+    reply = TurnReply(json.dumps(encode(request)), json.dumps({"yes": True, "text": "go"}))
     again = ApprovalRequested("approval_7", "call-1", "execute_command", {"command": "make"}, "no rule names it")
     other = ApprovalRequested("approval_1", "call-2", "execute_command", {"command": "rm -r x"}, "no rule names it")
     assert reply.is_to(again)
     assert not reply.is_to(other)
     assert (reply.given_to(again).request_id, reply.given_to(again).yes) == ("approval_7", True)
-    assert not Reply(reply.request, "").given_to(again).yes
+    assert not TurnReply(reply.request, "").given_to(again).yes

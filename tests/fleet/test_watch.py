@@ -12,7 +12,7 @@ from fleet_kit import FleetKit
 from joey.errors import UsageError
 from joey.fleet.fleet import Fleet
 from joey.fleet.requests import request_text
-from joey.fleet.watch import Snapshot, WatchApp, shown
+from joey.fleet.watch import FleetSnapshot, WatchApp, shown
 
 QUESTION = {"type": "question_requested", "request_id": "1", "question": "Which port?", "suggestions": []}
 APPROVAL = {"type": "approval_requested", "name": "execute_command", "arguments": {"command": "make"}, "reason": "r"}
@@ -38,7 +38,7 @@ def test_a_fleet_as_text(tmp_path: Path) -> None:
     with kit.open() as fleet:
         filled(kit, fleet)
         fleet.ledger.own("b.three", fleet.task("b.three").workflow, "worker-1")
-        text = shown(Snapshot.of(fleet), 80).plain
+        text = shown(FleetSnapshot.of(fleet), 80).plain
     assert "  b  1 running, 2 waiting for an answer  $0.0000 of $5" in text
     assert "  b.three  turn 1  0 s  worker-1  $0.0000" in text
     assert "none; start one with joey fleet work" in text
@@ -53,7 +53,7 @@ def test_long_names_are_cut_and_finished_batches_come_last(tmp_path: Path) -> No
         fleet.add("b", [kit.spec("a-name-that-is-longer-than-the-line" + "-and-longer" * 4, Path("/srv/x"))])
         (task,) = fleet.ledger.tasks("b")
         fleet.ledger.own(task.id, task.workflow, "worker-1")
-        lines = shown(Snapshot.of(fleet), 80).plain.splitlines()
+        lines = shown(FleetSnapshot.of(fleet), 80).plain.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines[:3]] == ["Batches", "b", "old-7"]
     assert "and 3 more that are done" in "".join(lines)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import ServerCatalogue
 from joey.mcp.config import ServerConfig
 from joey.messages import ImageBlock
 from joey.tools.base import ToolContext
@@ -53,7 +53,7 @@ async def test_server_filesystem_writes_and_reads_in_its_folder_only(context: To
 
 async def test_server_everything_shows_every_kind_of_answer(context: ToolContext) -> None:
     async with running(program("all", NPM / "mcp-server-everything", "stdio")) as servers:
-        catalogue = Catalogue(servers)
+        catalogue = ServerCatalogue(servers)
         assert catalogue.problems == [] and catalogue.has_resources
         assert "42" in (await call(servers, "all", "get-sum", context, a=40, b=2)).text
         image = await call(servers, "all", "get-tiny-image", context)

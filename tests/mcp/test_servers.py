@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from joey.mcp import transports
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import ServerCatalogue
 from joey.mcp.servers import McpServers
 from joey.system.installation import add_extra
 from joey.tools.base import ToolContext
@@ -38,7 +38,7 @@ async def test_progress_is_shown_and_cancelling_reaches_the_server(context: Tool
 
     async with running(raw_config("slow")) as servers:
         marker = tmp_path / "marker"
-        tool = Catalogue(servers).find("slow", "good")
+        tool = ServerCatalogue(servers).find("slow", "good")
         assert tool is not None
         arguments = tool.params.model_construct({"marker": str(marker)})
         calling = asyncio.create_task(tool.run(arguments, replace(context, progress=show)))
@@ -94,7 +94,7 @@ async def test_starting_holds_up_nobody_and_a_hung_server_only_itself(context: T
     hung, good = servers.servers
     try:
         assert [server.state for server in servers.servers] == ["starting", "starting"]
-        catalogue = Catalogue(servers)
+        catalogue = ServerCatalogue(servers)
         assert catalogue.needs_use_mcp_tool and "Server good (starting" in catalogue.text
         await good.settled()
         assert (await call(servers, "good", "good", context, x=1)).text == "called with {'x': 1}"
@@ -150,7 +150,7 @@ async def test_lists_come_in_pages_and_an_endless_one_is_cut(context: ToolContex
 
 async def test_a_server_that_lies_about_schemas_is_reported_and_its_good_tools_work(context: ToolContext) -> None:
     async with running(raw_config("lying")) as servers:
-        catalogue = Catalogue(servers)
+        catalogue = ServerCatalogue(servers)
         reported = "\n".join(problem for _, problem in catalogue.problems)
         lies = ("has no name", "'text schema'", "'array'", "'bad type'", "'*'", "'good' is listed twice", "'abyss'")
         for lie in lies:
@@ -164,7 +164,7 @@ async def test_a_server_that_lies_about_schemas_is_reported_and_its_good_tools_w
 
 async def test_schemas_that_refer_to_themselves_and_odd_names_can_be_used(context: ToolContext) -> None:
     async with running(raw_config("lying")) as servers:
-        catalogue = Catalogue(servers)
+        catalogue = ServerCatalogue(servers)
         tree = catalogue.find("lying", "tree")
         assert tree is not None and not isinstance(tree.checked({"node": {"next": {"next": {"n": 1}}}}), str)
         assert "is not of type 'integer'" in str(tree.checked({"node": {"next": {"next": {"n": "x"}}}}))

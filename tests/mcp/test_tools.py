@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from joey.actions import CallServer, WritePath
 from joey.app.calls import CallRunner
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import ServerCatalogue
 from joey.mcp.listing import ListedTool, ServerListing, fixed_tools
 from joey.mcp.offer import offers
 from joey.mcp.servers import McpServers
@@ -99,7 +99,7 @@ async def test_the_file_rules_of_a_mode_hold_for_servers_tools(context: ToolCont
 
 
 def test_what_a_call_would_do_is_declared() -> None:
-    (tool,) = Catalogue(still(WRITER)).tools
+    (tool,) = ServerCatalogue(still(WRITER)).tools
     params = tool.checked({"path": "x/y", "n": "3"})
     assert not isinstance(params, str) and params.root == {"path": "x/y", "n": 3}
     assert tool.actions(params, ToolContext(Path(), Path())) == (CallServer("files", "write"), WritePath("x/y"))
@@ -114,7 +114,7 @@ def test_wrong_arguments_are_reported_before_anyone_is_prompted() -> None:
 
 def test_names_that_providers_refuse_are_made_safe_and_lead_back() -> None:
     odd = [replace(WRITER, name=name) for name in ("a.b", "ab", "x" * 90, "größe")]
-    catalogue = Catalogue(still(*odd, name="my server"))
+    catalogue = ServerCatalogue(still(*odd, name="my server"))
     for tool in catalogue.tools:
         assert len(tool.name) <= 64 and tool.name.isascii()
         assert catalogue.find("my server", tool.tool.name) is tool
@@ -178,7 +178,7 @@ async def test_a_tool_that_is_not_listed_is_found_with_its_schema(context: ToolC
 def test_disabled_tools_are_not_offered() -> None:
     servers = still(WRITER, replace(WRITER, name="erase"))
     servers.servers[0].config = replace(servers.servers[0].config, disabled_tools=("erase",))
-    assert [tool.tool.name for tool in Catalogue(servers).tools] == ["write"]
+    assert [tool.tool.name for tool in ServerCatalogue(servers).tools] == ["write"]
 
 
 def test_without_resources_their_tool_is_withheld() -> None:
@@ -216,7 +216,7 @@ def test_no_schema_a_server_can_send_breaks_anything(schema: Any, arguments: dic
     assert len(kept) + len(problems) == 1
     for entry in kept:
         servers = still(ListedTool("it", "", entry["inputSchema"]))
-        catalogue = Catalogue(servers)
+        catalogue = ServerCatalogue(servers)
         assert len(catalogue.tools) + len(catalogue.problems) == 1
         for tool in catalogue.tools:
             registry = Registry(build_toolset(MODES["code"], (), mcp=[tool]))

@@ -27,7 +27,7 @@ from joey.sandbox.git import git_folders
 from joey.system.git import find_repository
 from joey.system.git_trees import (
     GitFailed,
-    Snapshot,
+    TreeSnapshot,
     changes_between,
     indexed_git,
     merge_trees,
@@ -367,7 +367,7 @@ def test_a_file_that_became_a_folder_and_one_that_became_a_link_are_taken(
     (made.path / "a.txt/b").write_text("b")
     (made.path / "link").symlink_to("/etc/passwd")
     snapshot = worktrees.snapshot(made)
-    assert isinstance(snapshot, Snapshot)
+    assert isinstance(snapshot, TreeSnapshot)
     listed = repository.git("ls-tree", "-r", snapshot.tree)
     assert [line.split()[0] for line in listed.splitlines()] == ["100644", "120000"]
 

@@ -19,7 +19,7 @@ from joey.events import CompletionRequested, Request, TaskCompleted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
 from joey.task.task import TaskHandle
-from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, Turn
+from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, ScriptedTurn
 from joey.testing.script import ScriptedReply, reply
 from joey.testing.server import LocalServer
 from task_kit import Kit, yes
@@ -31,17 +31,17 @@ COMMAND = "echo 'added 64 packages, and audited 65 packages in 3s'"
 PACKAGE = EXPRESS_SERVER[0].result
 
 
-def use(turn: Turn) -> ToolUseBlock:
+def use(turn: ScriptedTurn) -> ToolUseBlock:
     arguments = {"command": COMMAND} if turn.tool == "execute_command" else dict(turn.arguments)
     return ToolUseBlock(turn.call_id, turn.tool, arguments)
 
 
-def native(turn: Turn) -> ScriptedReply:
+def native(turn: ScriptedTurn) -> ScriptedReply:
     return reply(turn.text, use(turn))
 
 
-def in_text(protocol: str) -> Callable[[Turn], ScriptedReply]:
-    def written(turn: Turn) -> ScriptedReply:
+def in_text(protocol: str) -> Callable[[ScriptedTurn], ScriptedReply]:
+    def written(turn: ScriptedTurn) -> ScriptedReply:
         block = protocols.get(protocol).encode_call(use(turn))
         assert isinstance(block, TextBlock)
         return reply(f"{turn.text}\n{block.text}")

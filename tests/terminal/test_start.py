@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from joey.app.services import Choices, TaskLine
 from joey.cli import with_command
-from joey.system.place import Place, place_of
+from joey.system.place import NamedPlace, place_of
 from joey.terminal.first_frame import PLACEHOLDER, first_frame, frame
 from joey.terminal.notify import WindowTitle
 from joey.terminal.screen.app import Interactive
@@ -82,7 +82,7 @@ def test_an_odd_repository_has_some_branch_or_none(tmp_path: Path, head: bytes |
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (200, 60), (20, 5), (4, 2)])
 def test_the_first_frame_fills_the_screen_and_no_more(width: int, height: int) -> None:
-    drawn = frame(welcome(Place("~/a\x1b[2Jb" * 9, "main"), "a/b", ""), "~/a\x1b[2Jb", "starting", width, height)
+    drawn = frame(welcome(NamedPlace("~/a\x1b[2Jb" * 9, "main"), "a/b", ""), "~/a\x1b[2Jb", "starting", width, height)
     lines = drawn.removeprefix("\x1b[2m").removesuffix("\x1b[0m").split("\n")
     assert len(lines) == height
     assert max(map(len, lines)) <= width

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from starlette.responses import PlainTextResponse
 
-from joey.web.guard import Access, Guard, cookie_name
+from joey.web.guard import Access, PageGuard, cookie_name
 from web_kit import TOKEN
 
 HOST = "127.0.0.1:8329"
@@ -17,7 +17,7 @@ OURS = {"origin": f"http://{HOST}", "content-type": "application/json"}
 
 
 async def ask(method: str, path: str, headers: dict[str, str], access: Access | None = None) -> httpx2.Response:
-    guard = Guard(PlainTextResponse("inside"), access or Access(TOKEN))
+    guard = PageGuard(PlainTextResponse("inside"), access or Access(TOKEN))
     transport = httpx2.ASGITransport(app=guard)
     async with httpx2.AsyncClient(transport=transport, base_url=f"http://{HOST}") as client:
         return await client.request(method, path, headers={"host": HOST, **headers})

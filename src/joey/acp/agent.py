@@ -16,11 +16,19 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from joey.acp.client import Client, ClientFiles
-from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError, ThreadedLines
+from joey.acp.connection import (
+    INVALID_PARAMS,
+    LOGIN_NEEDED,
+    NOT_FOUND,
+    EditorConnection,
+    Params,
+    RpcError,
+    ThreadedLines,
+)
 from joey.acp.lines import InputLines
 from joey.acp.prompt import read_prompt
 from joey.acp.serve import KEY_VARIABLES, answer_to_initialize
-from joey.acp.session import Session
+from joey.acp.session import EditorSession
 from joey.app.services import Services, TaskLine
 from joey.app.tasks import Given, TaskOptions
 from joey.errors import JoeyError
@@ -84,8 +92,8 @@ class Agent:
     def __init__(self, client: Client, flags: Mapping[str, Any]) -> None:
         self._client = client
         self._flags = flags
-        self._sessions: dict[str, Session] = {}
-        self.connection: Connection
+        self._sessions: dict[str, EditorSession] = {}
+        self.connection: EditorConnection
         self._methods: dict[str, Method] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
@@ -155,7 +163,7 @@ class Agent:
         _soon(session.begin)
         return session.state()
 
-    async def _reopen(self, params: Params) -> Session:
+    async def _reopen(self, params: Params) -> EditorSession:
         session_id = _text(params, "sessionId")
         if (known := self._sessions.pop(session_id, None)) is not None:
             await known.close()
@@ -168,14 +176,14 @@ class Agent:
         session.continues(opened, state.mode)
         return session
 
-    def _open(self, session_id: str, params: Params) -> Session:
+    def _open(self, session_id: str, params: Params) -> EditorSession:
         folder = _folder(params)
         servers = read_servers(params.get("mcpServers"), folder)
         files = ClientFiles(session_id, self.connection) if self._client.files else None
         given = Given(task_id=session_id, servers=servers, editor=files, folders=_further(params, folder))
         services = Services(TaskOptions(folder, self._flags), given=given)
         with _login_needed():
-            return Session(session_id, services, self.connection, self._client)
+            return EditorSession(session_id, services, self.connection, self._client)
 
     async def _list(self, params: Params) -> dict[str, Any]:
         folder = params.get("cwd")
@@ -236,7 +244,7 @@ class Agent:
         session.choose(name, value)
         return {"configOptions": session.state()["configOptions"]}
 
-    def _session(self, params: Params) -> Session:
+    def _session(self, params: Params) -> EditorSession:
         session_id = _text(params, "sessionId")
         if session_id not in self._sessions:
             raise RpcError(NOT_FOUND, f"there is no session {session_id!r}; open it with session/new or session/load")
@@ -332,7 +340,7 @@ def run(lines: InputLines, stdout: BinaryIO, first: tuple[bytes, ...], agent: Ag
 
 
 async def _serve(lines: InputLines, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
-    connection = agent.connection = Connection(agent, stdout)
+    connection = agent.connection = EditorConnection(agent, stdout)
     serving = asyncio.ensure_future(connection.run(ThreadedLines(lines, first)))
 
     def end(_number: signal.Signals) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from joey.acp.connection import Connection, RpcError
+from joey.acp.connection import EditorConnection, RpcError
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ _TIMEOUT = 10.0
 class ClientFiles:
     """The files of one session. Made in the loop that its requests are sent from."""
 
-    def __init__(self, session_id: str, connection: Connection, timeout: float = _TIMEOUT) -> None:
+    def __init__(self, session_id: str, connection: EditorConnection, timeout: float = _TIMEOUT) -> None:
         self._session_id, self._connection, self._timeout = session_id, connection, timeout
         self._loop = asyncio.get_running_loop()
 

@@ -37,7 +37,7 @@ class RpcError(JoeyError):
         self.code = code
 
 
-class Served(Protocol):
+class RpcHandler(Protocol):
     """Who answers what the other side sends."""
 
     def method(self, name: str) -> Callable[[Params], Awaitable[Any]] | None: ...
@@ -52,10 +52,10 @@ class Lines(Protocol):
         ...
 
 
-class Connection:
+class EditorConnection:
     """One client. `run` serves it until its input ends."""
 
-    def __init__(self, served: Served, output: BinaryIO) -> None:
+    def __init__(self, served: RpcHandler, output: BinaryIO) -> None:
         self._served = served
         self._output = output
         self._next_id = 0

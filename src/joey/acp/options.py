@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from joey.acp.prompt import Prompt
+from joey.acp.prompt import EditorPrompt
 from joey.acp.updates import line
 from joey.app.checkpoints import How, Step
 from joey.app.notes_for_later import note_in
@@ -22,7 +22,7 @@ from joey.mcp.servers import McpServers
 from joey.permissions import Scope
 
 if TYPE_CHECKING:
-    from joey.acp.session import Session
+    from joey.acp.session import EditorSession
 
 PROFILE_NAMES = {
     "ask": "Ask before changes and commands",
@@ -101,12 +101,12 @@ def form_answer(result: Any) -> str | None:
     return next(filter(None, words), None)
 
 
-def modes(session: Session) -> dict[str, Any]:
+def modes(session: EditorSession) -> dict[str, Any]:
     available = [{"id": slug, "name": name} for slug, name in session.services.modes()]
     return {"currentModeId": session.mode, "availableModes": available}
 
 
-def config_options(session: Session) -> list[dict[str, Any]]:
+def config_options(session: EditorSession) -> list[dict[str, Any]]:
     """All of them, always: editors replace what they had."""
     services = session.services
     models = dict.fromkeys([session.model, *services.models()])
@@ -118,7 +118,7 @@ def config_options(session: Session) -> list[dict[str, Any]]:
     ]
 
 
-def _effort(session: Session) -> list[dict[str, Any]]:
+def _effort(session: EditorSession) -> list[dict[str, Any]]:
     """How much the model may think, if it can be set."""
     names = {each: each.capitalize() for each in session.services.efforts(session.model)}
     if not names:
@@ -135,7 +135,7 @@ def _select(name: str, title: str, category: str | None, current: str, values: M
 
 
 if TYPE_CHECKING:
-    from joey.acp.session import Session
+    from joey.acp.session import EditorSession
 
 Command: TypeAlias = dict[str, Any]
 """A command as the schema wants it."""
@@ -165,7 +165,7 @@ def _command(name: str, about: str, hint: str) -> Command:
     return {"name": name, "description": about or name, **({"input": {"hint": hint}} if hint else {})}
 
 
-async def own_command(session: Session, prompt: Prompt) -> str | None:
+async def own_command(session: EditorSession, prompt: EditorPrompt) -> str | None:
     """Carry out a command, or add a line to AGENTS.md, and say what came of it; None if the text is neither."""
     text, words = prompt.text, note_in(prompt.text)
     if words is not None and not prompt.images and not session.waits_for_answer:
@@ -188,14 +188,14 @@ async def own_command(session: Session, prompt: Prompt) -> str | None:
         return str(error)
 
 
-async def _note(session: Session, words: str) -> str:
+async def _note(session: EditorSession, words: str) -> str:
     try:
         return await session.services.add_note(words, session.confirm_note)
     except JoeyError as error:
         return str(error)
 
 
-async def _step(session: Session, step: Step, how: How) -> str:
+async def _step(session: EditorSession, step: Step, how: How) -> str:
     if session.task_id is None:
         return "There is nothing to take back yet."
     if not await session.pause():
@@ -203,7 +203,7 @@ async def _step(session: Session, step: Step, how: How) -> str:
     return session.services.step_files(session.task_id, step, how)
 
 
-def _permissions(session: Session, words: list[str]) -> str:
+def _permissions(session: EditorSession, words: list[str]) -> str:
     granted = session.services.permissions(session.task_id)
     match words:
         case ["revoke", number] if number.isdecimal() and 0 < int(number) <= len(granted):

@@ -17,12 +17,12 @@ from joey.messages import ImageBlock
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class EditorPrompt:
     text: str
     images: tuple[ImageBlock, ...] = ()
 
 
-def read_prompt(blocks: Any, folder: str, *further: str) -> Prompt:
+def read_prompt(blocks: Any, folder: str, *further: str) -> EditorPrompt:
     """Links to files become mentions, embedded files text with their name, and what nobody can open stays as it is."""
     if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
         raise RpcError(INVALID_PARAMS, "the prompt is a list of content blocks")
@@ -38,7 +38,7 @@ def read_prompt(blocks: Any, folder: str, *further: str) -> Prompt:
     text = _joined(words).strip()
     if not text and not images:
         raise RpcError(INVALID_PARAMS, "the prompt is empty; say what to do")
-    return Prompt(text, tuple(images))
+    return EditorPrompt(text, tuple(images))
 
 
 def _joined(words: Iterable[str]) -> str:

@@ -21,12 +21,12 @@ from typing import Any, Literal, TypeAlias
 from joey import events
 from joey.acp import options
 from joey.acp.client import Client
-from joey.acp.connection import INTERNAL, LOGIN_NEEDED, Connection, RpcError
+from joey.acp.connection import INTERNAL, LOGIN_NEEDED, EditorConnection, RpcError
 from joey.acp.options import Command, commands_of, own_command
 from joey.acp.projection import Projection
-from joey.acp.prompt import Prompt
+from joey.acp.prompt import EditorPrompt
 from joey.acp.updates import Update
-from joey.app.history import History, UserWords
+from joey.app.history import TaskHistory, UserWords
 from joey.app.notes_for_later import NotePlan
 from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Condense, Say, SetProfile
@@ -45,7 +45,7 @@ _REASONS: dict[str, StopReason] = {"completed": "end_turn", "refused": "refusal"
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class PromptTurn:
     """From a prompt to its answer. `stop` is set once; `opened` when the task takes messages, or there will be none."""
 
     stop: asyncio.Future[StopReason]
@@ -53,7 +53,7 @@ class Turn:
     cancelled: bool = False
 
     @classmethod
-    def begin(cls) -> Turn:
+    def begin(cls) -> PromptTurn:
         return cls(asyncio.get_running_loop().create_future(), asyncio.Event())
 
     def end(self, reason: StopReason) -> None:
@@ -69,10 +69,10 @@ class Turn:
         self.opened.set()
 
 
-class Session:
+class EditorSession:
     """A session of one client. Its id is the id of its task, which may not have begun."""
 
-    def __init__(self, session_id: str, services: Services, connection: Connection, client: Client) -> None:
+    def __init__(self, session_id: str, services: Services, connection: EditorConnection, client: Client) -> None:
         self.id = session_id
         self.services = services
         self._connection = connection
@@ -89,9 +89,9 @@ class Session:
         self._projection = Projection(str(services.folder), client, mark=secrets.token_hex(3))
         self._task: TaskHandle | None = None
         self._run: asyncio.Task[None] | None = None
-        self._turn: Turn | None = None
+        self._turn: PromptTurn | None = None
         """The turn that runs."""
-        self._served: Turn | None = None
+        self._served: PromptTurn | None = None
         """The turn that the task works for: the running one, once the task has its prompt."""
         self._waiting: events.Request | None = None
         """The request that the next prompt answers."""
@@ -129,7 +129,7 @@ class Session:
                     self._send(update)
         self.send_commands()
 
-    async def prompt(self, prompt: Prompt) -> StopReason:
+    async def prompt(self, prompt: EditorPrompt) -> StopReason:
         """One turn, or a message in the one that runs."""
         while (running := self._turn) is not None:
             await running.opened.wait()
@@ -138,14 +138,14 @@ class Session:
             if not running.stop.done():
                 return await self._join(running, prompt)
             await asyncio.sleep(0)
-        turn = self._turn = Turn.begin()
+        turn = self._turn = PromptTurn.begin()
         try:
             return await self._take_turn(turn, prompt)
         finally:
             self._turn = None
             turn.end("end_turn")
 
-    async def _take_turn(self, turn: Turn, prompt: Prompt) -> StopReason:
+    async def _take_turn(self, turn: PromptTurn, prompt: EditorPrompt) -> StopReason:
         self.send_commands()
         if (done := await own_command(self, prompt)) is not None:
             self._say(done)
@@ -161,7 +161,7 @@ class Session:
         self.send_commands()
         return reason
 
-    async def _join(self, turn: Turn, prompt: Prompt) -> StopReason:
+    async def _join(self, turn: PromptTurn, prompt: EditorPrompt) -> StopReason:
         """A message while a turn runs: the model reads it with its next request."""
         if (done := await own_command(self, prompt)) is not None:
             self._say(done)
@@ -170,7 +170,7 @@ class Session:
             self._task.send(Say(prompt.text, prompt.images))
         return await asyncio.shield(turn.stop)
 
-    async def _hand(self, prompt: Prompt, turn: Turn) -> None:
+    async def _hand(self, prompt: EditorPrompt, turn: PromptTurn) -> None:
         """Give a prompt to whoever waits for it: an open question, the task that is open, or a task to be opened."""
         waiting, self._waiting = self._waiting, None
         task = self._task
@@ -187,7 +187,7 @@ class Session:
         task.send(command)
         turn.opened.set()
 
-    async def _work(self, prompt: Prompt, turn: Turn) -> None:
+    async def _work(self, prompt: EditorPrompt, turn: PromptTurn) -> None:
         """Open the task, and run it to its end. One that is cancelled by then is only written down."""
         try:
             async with self.services.open(prompt.text, self._choices(), self._watch, prompt.images) as task:
@@ -474,7 +474,7 @@ class Session:
 
     def replay(self) -> None:
         """Show the task as it was, from its journal."""
-        history = History(lambda task_id: read_journal(self.services.journal_path(task_id)))
+        history = TaskHistory(lambda task_id: read_journal(self.services.journal_path(task_id)))
         for task_id, each in history.of(self.id):
             match each:
                 case UserWords(text, images):

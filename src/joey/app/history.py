@@ -42,7 +42,7 @@ Remembered: TypeAlias = tuple[str, events.Event | UserWords]
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class TaskHistory:
     """Tasks as they were. `read` gives the records of a task."""
 
     read: Callable[[str], Iterable[Record]]

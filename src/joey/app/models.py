@@ -29,7 +29,7 @@ _ENTRY = {"window": int, "max_output": int, "price": dict, "images": bool, "tool
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptAnswer:
     """What a server answered, and when."""
 
     address: str
@@ -56,12 +56,12 @@ def _reported(config: Config) -> dict[str, dict[str, Any]]:
     }
 
 
-def kept_answers(folder: Path | None = None) -> dict[str, Kept]:
+def kept_answers(folder: Path | None = None) -> dict[str, KeptAnswer]:
     """What `joey models refresh` kept, by provider."""
     try:
         data = json.loads(read_regular_text((folder or state_folder()) / _FILE, _MAX_BYTES))
         return {
-            provider: Kept(str(each["address"]), str(each["read"]), _checked(each["models"]))
+            provider: KeptAnswer(str(each["address"]), str(each["read"]), _checked(each["models"]))
             for provider, each in data["servers"].items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -3,16 +3,16 @@ runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from joey.commands import Revoke
+from joey.commands import Command, Revoke
 from joey.journal.journal import Journal
 from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.records import PermissionRevoked
 from joey.journal.store import TaskStore
 from joey.permissions import Granted
 from joey.system.folders import state_folder
-from joey.task.task import TaskHandle
 
 
 def project_permissions(workspace: Path) -> ProjectPermissions:
@@ -29,13 +29,17 @@ def granted_in(workspace: Path, store: TaskStore, task_id: str | None) -> tuple[
 
 
 def revoke(
-    granted: Granted, workspace: Path, store: TaskStore, task_id: str | None, running: TaskHandle | None = None
+    granted: Granted,
+    workspace: Path,
+    store: TaskStore,
+    task_id: str | None,
+    send: Callable[[Command], bool] | None = None,
 ) -> bool:
-    """Ask again about this. False: it was not allowed."""
+    """Ask again about this. `send` is how a task that runs gets it. False: it was not allowed."""
     if granted.scope == "project":
         return project_permissions(workspace).revoke(granted.permission)
-    if running is not None:
-        return running.send(Revoke(granted.permission))
+    if send is not None:
+        return send(Revoke(granted.permission))
     if task_id is None:
         return False
     task_id = store.find(task_id).task_id

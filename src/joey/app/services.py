@@ -57,7 +57,7 @@ from joey.providers import split_name
 from joey.system.filenames import quoted
 from joey.system.folders import make_private, state_folder, user_folder
 from joey.system.keyring import find_key
-from joey.system.place import Place, place_of
+from joey.system.place import NamedPlace, place_of
 from joey.task.log import Watcher
 from joey.task.request import ContextView
 from joey.task.task import TaskHandle
@@ -67,7 +67,7 @@ from joey.usage import Usage
 _MAX_FILES = 20_000
 
 
-class Server(NamedTuple):
+class ServerStatus(NamedTuple):
     """A server that was named for a task, and not in the settings."""
 
     provider: str
@@ -79,8 +79,8 @@ def provider_of(model: str) -> str:
     return model.partition("/")[0]
 
 
-def server_of(model: str, address: str | None) -> Server | None:
-    return Server(provider_of(model), address) if address else None
+def server_of(model: str, address: str | None) -> ServerStatus | None:
+    return ServerStatus(provider_of(model), address) if address else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Choices:
     """The profile of approvals that the user switched to while no task ran."""
     effort: str | None = None
     """How much the model may think, for one that takes efforts."""
-    server: Server | None = None
+    server: ServerStatus | None = None
     """The server that was named for models of one provider. It counts together with a model."""
 
     @property
@@ -287,7 +287,7 @@ class Services:
     def revoke(self, granted: Granted, task_id: str | None = None, running: TaskHandle | None = None) -> bool:
         """Ask again about this. The task is named by its id; the one that runs here is given as well. False: it was not
         allowed."""
-        return revoke(granted, self.folder, self._store, task_id, running)
+        return revoke(granted, self.folder, self._store, task_id, running.send if running else None)
 
     def step_files(self, task_id: str, step: Step, how: How) -> str:
         """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
@@ -334,7 +334,7 @@ class Services:
 
     # What there is
 
-    def place(self) -> Place:
+    def place(self) -> NamedPlace:
         """The workspace as a person names it, with its branch."""
         return place_of(self.folder)
 

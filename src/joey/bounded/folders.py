@@ -164,3 +164,10 @@ def _explained(error: OSError, folder: int, name: str) -> OSError:
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return LinkInPathError(error.errno, f"{name} is a symbolic link", name)
     return error
+
+
+def reason(problem: BaseException) -> str:
+    """Why the system refused, without the path and the number that Python puts around it."""
+    if isinstance(problem, LinkInPathError):
+        return "it was replaced while it was read; try again"
+    return problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)

@@ -281,7 +281,7 @@ def _text(store: CheckpointStore, entry: PathState, path: str) -> list[str] | No
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class StepLine:
     """What can be undone and redone."""
 
     line: tuple[Checkpoint, ...] = ()
@@ -289,18 +289,18 @@ class Steps:
     forward: tuple[tuple[int, tuple[Checkpoint, ...]], ...] = ()
     """The checkpoints that redo what was undone, the next one last, each with the line as it was then."""
 
-    def after(self, checkpoint: Checkpoint) -> Steps:
+    def after(self, checkpoint: Checkpoint) -> StepLine:
         if checkpoint.restores is None:
-            return Steps((*self.line, checkpoint)) if checkpoint.call_id else self
+            return StepLine((*self.line, checkpoint)) if checkpoint.call_id else self
         for at, (number, line) in enumerate(self.forward):
             if number == checkpoint.restores:
-                return Steps(line, self.forward[:at])
+                return StepLine(line, self.forward[:at])
         before = tuple(step for step in self.line if step.id < checkpoint.restores)
-        return Steps(before, (*self.forward, (checkpoint.id, self.line)))
+        return StepLine(before, (*self.forward, (checkpoint.id, self.line)))
 
 
-def steps_of(checkpoints: Iterable[Checkpoint]) -> Steps:
-    steps = Steps()
+def steps_of(checkpoints: Iterable[Checkpoint]) -> StepLine:
+    steps = StepLine()
     for checkpoint in checkpoints:
         steps = steps.after(checkpoint)
     return steps

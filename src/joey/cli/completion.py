@@ -18,7 +18,7 @@ from joey.config.keys import KEYS
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class CompletedOption:
     """An option of a command: its names, what it does, and what it takes."""
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class CommandWords:
 
     name: str
     about: str
-    options: tuple[Option, ...]
+    options: tuple[CompletedOption, ...]
     words: tuple[str, ...]
     """The choices of its arguments, such as `list` and `get`."""
     task_at: int = 0
@@ -63,11 +63,11 @@ def every_command() -> Iterator[CommandWords]:
         yield CommandWords(name, about, options, tuple(words), _TASK_AT.get(name, 0))
 
 
-def _option(action: argparse.Action) -> Option:
+def _option(action: argparse.Action) -> CompletedOption:
     about = re.sub(r"\s+", " ", (action.help or "").replace("%%", "%")).strip()
     choices = action.choices or _SETTINGS.get(action.option_strings[-1], ())
     takes_task = action.metavar == "ID"
-    return Option(tuple(action.option_strings), about, action.nargs != 0, tuple(map(str, choices)), takes_task)
+    return CompletedOption(tuple(action.option_strings), about, action.nargs != 0, tuple(map(str, choices)), takes_task)
 
 
 _SETTINGS = {key.flag.name: key.kind.choices for key in KEYS if key.flag}
@@ -108,7 +108,7 @@ _joey() {{
 complete -o filenames -F _joey joey"""
 
 
-def _bash_value(option: Option) -> str:
+def _bash_value(option: CompletedOption) -> str:
     offered = f"-W '{' '.join(option.choices)}'" if option.choices else "-f"
     offered = '-W "$(_joey_tasks)"' if option.takes_task else offered
     return f'        {"|".join(option.names)}) COMPREPLY=($(compgen {offered} -- "$word")); return ;;'
@@ -184,7 +184,7 @@ def _fish(commands: tuple[CommandWords, ...]) -> str:
     return "\n".join(lines)
 
 
-def _fish_option(option: Option) -> str:
+def _fish_option(option: CompletedOption) -> str:
     names = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names]
     values = [f"-x -a {_fish_quoted(' '.join(option.choices))}"] if option.choices else ["-r"] if option.takes else []
     values = ["-x -a '(__joey_tasks)'"] if option.takes_task else values

@@ -28,7 +28,7 @@ from joey.mcp.names import offered_name
 from joey.system.folders import user_folder
 
 if TYPE_CHECKING:
-    from joey.mcp.catalogue import Catalogue
+    from joey.mcp.catalogue import ServerCatalogue
     from joey.mcp.servers import Server
 
 _CHARACTERS_PER_TOKEN = 4
@@ -212,14 +212,14 @@ def _no_such(name: str, loaded: LoadedServers) -> str:
 
 
 async def _try(configs: list[ServerConfig]) -> int:
-    from joey.mcp.catalogue import Catalogue
+    from joey.mcp.catalogue import ServerCatalogue
     from joey.mcp.servers import McpServers
 
     servers = McpServers(configs)
     servers.start()
     try:
         await servers.settled()
-        catalogue = Catalogue(servers)
+        catalogue = ServerCatalogue(servers)
         for server in servers.servers:
             print("\n".join(_report(server, catalogue)))
         return 0 if all(server.state == "ready" for server in servers.servers) else 1
@@ -227,7 +227,7 @@ async def _try(configs: list[ServerConfig]) -> int:
         await servers.close()
 
 
-def _report(server: Server, catalogue: Catalogue) -> list[str]:
+def _report(server: Server, catalogue: ServerCatalogue) -> list[str]:
     if server.state != "ready":
         return [f"{server.name}: does not work. {server.why_not}"]
     tools = [tool for tool in catalogue.tools if tool.server is server]

@@ -111,7 +111,7 @@ def _servers(here: Discovery, *, wanted: bool) -> tuple[McpOffer | None, list[st
 
 async def _offered(here: Discovery) -> tuple[McpOffer, list[str]]:
     from joey.app.tools import servers_of
-    from joey.mcp.catalogue import Catalogue
+    from joey.mcp.catalogue import ServerCatalogue
     from joey.mcp.offer import make_offer
 
     async with servers_of(here.workspace, _TIMEOUT) as servers:
@@ -122,7 +122,7 @@ async def _offered(here: Discovery) -> tuple[McpOffer, list[str]]:
             for each in servers.servers
             if each.state != "ready"
         ]
-        return offer, silent + [f"MCP server {name!r}: {what}" for name, what in Catalogue(servers).problems]
+        return offer, silent + [f"MCP server {name!r}: {what}" for name, what in ServerCatalogue(servers).problems]
 
 
 # Listing

@@ -28,7 +28,7 @@ class WorkersFailedError(JoeyError):
 
 
 @dataclass(slots=True)
-class Child:
+class WorkerProcess:
     """One worker process."""
 
     process: subprocess.Popen[bytes]
@@ -45,9 +45,9 @@ class Children:
         make_private(log.parent)
         self._children = [self._start() for _ in range(count)]
 
-    def _start(self) -> Child:
+    def _start(self) -> WorkerProcess:
         with open(self._log, "ab", opener=private_file) as log:
-            return Child(_popen(self._command, log))
+            return WorkerProcess(_popen(self._command, log))
 
     def replace_dead(self) -> None:
         """Start a worker for each that ended. Raises WorkersFailedError."""

@@ -45,7 +45,7 @@ def make_tables(url: str) -> None:
     DBOS.migrate(url)
 
 
-class Steps(Protocol):
+class TurnSteps(Protocol):
     """What one execution of a workflow does in its steps."""
 
     async def begin(self) -> dict[str, Any] | None: ...
@@ -54,7 +54,7 @@ class Steps(Protocol):
     async def finish(self, outcome: str, message: str) -> None: ...
 
 
-S = TypeVar("S", bound=Steps)
+S = TypeVar("S", bound=TurnSteps)
 
 
 class Work(Protocol[S]):
@@ -162,7 +162,7 @@ class QueueClient:
         return queue
 
 
-class Engine:
+class FleetEngine:
     """The engine in a worker. Started inside a running event loop, it runs workflows there."""
 
     def __init__(self, database: Database, worker: str, slots: int, work: Work[Any]) -> None:
@@ -230,7 +230,7 @@ def _register(work: Work[S]) -> None:
         await _step("add", work.add_scheduled, str(at), context)
 
 
-async def _run(steps: Steps) -> str:
+async def _run(steps: TurnSteps) -> str:
     begun: dict[str, Any] | None = await _step("begin", steps.begin)
     if begun is None:
         return "superseded"

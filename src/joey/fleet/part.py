@@ -20,7 +20,7 @@ from joey.errors import JoeyError
 from joey.fleet.engine import QueueClient
 from joey.fleet.ledger import FleetTask, NotOwnerError, patiently
 from joey.fleet.recorded import RecordedTurn
-from joey.fleet.session import Reply, Session, WorkerSetting
+from joey.fleet.session import FleetSession, TurnReply, WorkerSetting
 from joey.fleet.spec import TaskSpec
 from joey.task.log import write_down
 
@@ -43,7 +43,7 @@ class Part:
         self.workflow = workflow
         self._setting = setting
         self._ledger = setting.session.ledger
-        self._session: Session | None = None
+        self._session: FleetSession | None = None
         self._is_closed = self._is_suspended = False
 
     # The steps
@@ -85,14 +85,14 @@ class Part:
         own = self._ledger.own
         return await asyncio.to_thread(patiently, own, self.task_id, self.workflow, self._setting.worker)
 
-    async def _open(self, begun: dict[str, Any], before: Sequence[dict[str, Any]]) -> Session:
+    async def _open(self, begun: dict[str, Any], before: Sequence[dict[str, Any]]) -> FleetSession:
         if self._is_closed or (task := await self._own()) is None:
             raise NotOwnerError(f"task {self.task_id} is not to run here any more")
         queue = self._setting.queue
         earlier = await asyncio.to_thread(patiently, queue.turns, task.id, task.attempt, task.leg - 1)
         recorded = [*earlier, *map(RecordedTurn.decoded, before)]
-        reply = Reply(begun["question"], begun["answer"]) if begun["question"] and not before else None
-        session = self._session = Session(self._setting.session, task, recorded, reply)
+        reply = TurnReply(begun["question"], begun["answer"]) if begun["question"] and not before else None
+        session = self._session = FleetSession(self._setting.session, task, recorded, reply)
         self._setting.report(_opened_line(task, len(before)))
         await session.open()
         return session

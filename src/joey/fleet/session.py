@@ -65,7 +65,7 @@ class PersonNeeded(Suspended):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TurnReply:
     """What came back for a request of the task, as JSON; without an answer its time has passed."""
 
     request: str
@@ -100,11 +100,11 @@ class WorkerSetting:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
-class Session:
+class FleetSession:
     """One part of a task, from where it is recorded to its next question or its end."""
 
     def __init__(
-        self, setting: WorkerSetting, task: FleetTask, recorded: Sequence[RecordedTurn], reply: Reply | None = None
+        self, setting: WorkerSetting, task: FleetTask, recorded: Sequence[RecordedTurn], reply: TurnReply | None = None
     ) -> None:
         self._setting = setting
         self._task = task

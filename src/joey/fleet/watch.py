@@ -1,7 +1,7 @@
 """The fleet live, in the terminal: batches, workers, what waits for a person, what it cost. Answers are typed there.
 
-What is shown is a pure function of what was read (`Snapshot`); a thread reads it once a second, so that a database that
-is slow or away holds up no key.
+What is shown is a pure function of what was read (`FleetSnapshot`); a thread reads it once a second, so that a database
+that is slow or away holds up no key.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HINTS = {True: "your answer to the marked question", False: 'yes, no, or "no, b
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class FleetSnapshot:
     """What was read of a fleet at one moment."""
 
     batches: Sequence[BatchLine] = ()
@@ -48,7 +48,7 @@ class Snapshot:
     at: float = field(default_factory=time.time)
 
     @classmethod
-    def of(cls, fleet: Fleet) -> Snapshot:
+    def of(cls, fleet: Fleet) -> FleetSnapshot:
         try:
             tasks = fleet.ledger.tasks(states=("running", "asks"))
             running = [task for task in tasks if task.state == "running"]
@@ -58,7 +58,7 @@ class Snapshot:
             return cls(problem=f"the database does not answer: {one_line(str(error))[:200]}")
 
 
-def shown(snapshot: Snapshot, width: int) -> Text:
+def shown(snapshot: FleetSnapshot, width: int) -> Text:
     """A fleet in lines of this width: what does not fit is cut, not wrapped."""
     text = Text(no_wrap=True)
     if snapshot.problem:
@@ -159,10 +159,10 @@ class WatchApp(App[None]):
 
     @work(thread=True, exclusive=True, group="read")
     def read_fleet(self) -> None:
-        snapshot = Snapshot.of(self._fleet)
+        snapshot = FleetSnapshot.of(self._fleet)
         self.call_from_thread(self.show, snapshot)
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: FleetSnapshot) -> None:
         width = self.query_one("#lines", VerticalScroll).scrollable_content_region.width
         self.query_one("#fleet", Static).update(shown(snapshot, width))
         questions, answer = self.query_one("#questions", OptionList), self.query_one("#answer", Input)

@@ -28,7 +28,7 @@ from secrets import token_hex
 import sqlalchemy as sa
 
 from joey.fleet.database import Database, FleetError
-from joey.fleet.engine import Engine, QueueClient
+from joey.fleet.engine import FleetEngine, QueueClient
 from joey.fleet.fleet import Fleet
 from joey.fleet.ledger import MAX_DEATHS, Ledger, WorkerLine, patiently
 from joey.fleet.liveness import Locks, locks_of
@@ -89,7 +89,7 @@ class Worker:
         me = WorkerLine(self.id, socket.gethostname(), self._options.slots, time.time())
         await asyncio.to_thread(self._ledger.report_for_work, me)
         self._queue.make_queue()
-        engine = Engine(self._database, self.id, self._options.slots, self)
+        engine = FleetEngine(self._database, self.id, self._options.slots, self)
         loop, over = asyncio.get_running_loop(), threading.Event()
         watcher = threading.Thread(target=self._look_around, args=(locks, loop, over), daemon=True)
         engine.start()

@@ -57,7 +57,7 @@ class ImageLimits:
     """All images of one request together."""
 
 
-class Header(NamedTuple):
+class ImageHeader(NamedTuple):
     media_type: str
     width: int
     height: int
@@ -78,14 +78,14 @@ def can_shrink() -> bool:
 # Reading the first bytes
 
 
-def header_of(data: bytes) -> Header | None:
+def header_of(data: bytes) -> ImageHeader | None:
     """What the image is and how large; None if it is no image that models take, or a broken one."""
     media_type = image_type(data)
     try:
         size = _SIZES[media_type](data) if media_type else None
     except IndexError:
         return None
-    return Header(media_type, *size) if media_type and size and all(size) else None
+    return ImageHeader(media_type, *size) if media_type and size and all(size) else None
 
 
 def _png_size(data: bytes) -> tuple[int, int] | None:

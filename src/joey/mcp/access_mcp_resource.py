@@ -7,7 +7,7 @@ from functools import cached_property
 from pydantic import Field
 
 from joey.actions import Action, CallServer
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import ServerCatalogue
 from joey.mcp.errors import CallError
 from joey.mcp.results import resource_result
 from joey.mcp.use_mcp_tool import error_result
@@ -27,7 +27,7 @@ class AccessMcpResource(Tool[AccessMcpResourceParams]):
     feature = "mcp_resources"
     example = {"server_name": "docs", "uri": "docs://guides/start"}
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: ServerCatalogue) -> None:
         self._catalogue = catalogue
 
     @cached_property

@@ -26,7 +26,7 @@ _MAX_RESOURCES = 100
 _STATES = {"ready": "", "starting": " (starting: its tools may not be known yet)"}
 
 
-class Catalogue:
+class ServerCatalogue:
     def __init__(self, servers: McpServers, *, in_text: bool = False, budget: int = BUDGET) -> None:
         """`in_text`: the protocol writes calls as text; there the servers' tools are called through use_mcp_tool."""
         self._servers, self._in_text, self._budget = servers, in_text, budget
@@ -53,9 +53,9 @@ class Catalogue:
         for each in made:
             each.listed = self.one_by_one
 
-    def now(self) -> Catalogue:
+    def now(self) -> ServerCatalogue:
         """The same, as it is now."""
-        return Catalogue(self._servers, in_text=self._in_text, budget=self._budget)
+        return ServerCatalogue(self._servers, in_text=self._in_text, budget=self._budget)
 
     @property
     def needs_use_mcp_tool(self) -> bool:

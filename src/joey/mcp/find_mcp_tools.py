@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import ServerCatalogue
 from joey.mcp.tool import McpTool
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
@@ -30,7 +30,7 @@ class FindMcpTools(Tool[FindMcpToolsParams]):
     params = FindMcpToolsParams
     example = {"query": "create issue"}
 
-    def __init__(self, catalogue: Catalogue, *, listed: bool) -> None:
+    def __init__(self, catalogue: ServerCatalogue, *, listed: bool) -> None:
         self._catalogue = catalogue
         self.listed = listed
 

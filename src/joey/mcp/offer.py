@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from joey.mcp.access_mcp_resource import AccessMcpResource
-from joey.mcp.catalogue import BUDGET, Catalogue
+from joey.mcp.catalogue import BUDGET, ServerCatalogue
 from joey.mcp.find_mcp_tools import FindMcpTools
 from joey.mcp.servers import McpServers
 from joey.mcp.use_mcp_tool import UseMcpTool
@@ -28,7 +28,7 @@ class McpOffer:
 def make_offer(servers: McpServers, *, in_text: bool, budget: int = BUDGET) -> McpOffer:
     """What the servers offer now."""
     version = servers.version
-    catalogue = Catalogue(servers, in_text=in_text, budget=budget)
+    catalogue = ServerCatalogue(servers, in_text=in_text, budget=budget)
     builtin = (
         AccessMcpResource(catalogue),
         FindMcpTools(catalogue, listed=catalogue.searched),

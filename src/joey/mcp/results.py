@@ -24,12 +24,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from joey.bounded.folders import reason
 from joey.images.sizing import KINDS, can_shrink
 from joey.messages import ImageBlock, ResultBlock, ShownText, TextBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, private_file
 from joey.tools.base import ToolContext
-from joey.tools.paths import reason
 from joey.tools.shell.artifacts import CommandRecord, new_artifact, write_record
 from joey.tools.shell.output import joined_ends, shorten_output
 from joey.wire import JsonObject

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from joey.actions import Action, CallServer
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import ServerCatalogue
 from joey.messages import ToolResult
 from joey.tools.base import Params, Plan, PlannedTool, ToolContext, failed
 from joey.wire import JsonValue
@@ -31,7 +31,7 @@ class UseMcpTool(PlannedTool[UseMcpToolParams]):
     params = UseMcpToolParams
     example = {"server_name": "git", "tool_name": "git_log", "arguments": {"repo_path": ".", "max_count": 5}}
 
-    def __init__(self, catalogue: Catalogue, *, listed: bool) -> None:
+    def __init__(self, catalogue: ServerCatalogue, *, listed: bool) -> None:
         self._catalogue = catalogue
         self.listed = listed
 

@@ -175,14 +175,14 @@ MAX_NAMES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class LinkMeaning:
     """What is known of a path by the names in it."""
 
     protected: str | None = None
     hidden_by: str | None = None
 
-    def also(self, other: Meaning) -> Meaning:
-        return Meaning(self.protected or other.protected, self.hidden_by or other.hidden_by)
+    def also(self, other: LinkMeaning) -> LinkMeaning:
+        return LinkMeaning(self.protected or other.protected, self.hidden_by or other.hidden_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +197,13 @@ class _Link:
 class Backlinks:
     """The links below a root, looked for at the first question and never again: made for one judgement."""
 
-    def __init__(self, root: str, by_name: Callable[[str], Meaning]) -> None:
+    def __init__(self, root: str, by_name: Callable[[str], LinkMeaning]) -> None:
         self._root = root
         self._by_name = by_name
 
-    def meaning(self, path: str) -> Meaning:
+    def meaning(self, path: str) -> LinkMeaning:
         """What a path means by the names that links give it."""
-        found, names = Meaning(), {path}
+        found, names = LinkMeaning(), {path}
         left: list[tuple[str, frozenset[_Link]]] = [(path, frozenset())]
         while left and len(names) < MAX_NAMES:
             place, used = left.pop()
@@ -218,11 +218,11 @@ class Backlinks:
         """The files of the workspace with this inode."""
         return tuple(names_below(self._root, inode))
 
-    def _meaning(self, name: str, used: frozenset[_Link]) -> Meaning:
+    def _meaning(self, name: str, used: frozenset[_Link]) -> LinkMeaning:
         meaning = self._by_name(name)
         unknown = meaning.protected == UNKNOWN_DOT_NAME and any(link.everything for link in used)
         hides = all(link.hides for link in used)
-        return Meaning(None if unknown else meaning.protected, meaning.hidden_by if hides else None)
+        return LinkMeaning(None if unknown else meaning.protected, meaning.hidden_by if hides else None)
 
     def _names(self, path: str) -> Iterator[tuple[_Link, str]]:
         """The names of a path through one link each."""

@@ -30,7 +30,7 @@ from joey.bounded.patterns import MAX_LINE, MAX_LINES
 from joey.errors import UsageError
 from joey.policy.credentials import holds_credentials, is_credential, is_system_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
-from joey.policy.links import Backlinks, Meaning, Recent, Trail, follow, is_repository, without_magic
+from joey.policy.links import Backlinks, LinkMeaning, Recent, Trail, follow, is_repository, without_magic
 from joey.policy.names import fold_path, visible
 from joey.policy.protected import protecting
 from joey.system.worktree_notes import worktree_around
@@ -154,7 +154,7 @@ class Workspace:
             )
         return located
 
-    def _by_links(self, path: str) -> Meaning:
+    def _by_links(self, path: str) -> LinkMeaning:
         return (self.backlinks or self._backlinks()).meaning(path)
 
     def hides(self, path: Path | str) -> bool:
@@ -171,24 +171,24 @@ class Workspace:
             return "/home/" + path[1:] if known == path else known
         return posixpath.join(base, path)
 
-    def below(self, located: Located) -> Meaning:
+    def below(self, located: Located) -> LinkMeaning:
         """What the names below a folder mean: whether one is hidden or protected. Both, if they are too many. That the
         ignore files are hidden themselves does not count here: a folder that is read may well hold one."""
-        found = Meaning()
+        found = LinkMeaning()
         if not self.is_folder(located.resolved):
             return found
         roots, seen = tuple(dict.fromkeys((self.root, resolve(self.root)))), 0
         for folder, folders, files in os.walk(located.resolved):
             seen += len(folders) + len(files)
             if seen > _MAX_WALK:
-                return Meaning("too many files to look at", "too many files to look at")
+                return LinkMeaning("too many files to look at", "too many files to look at")
             for name in (*folders, *files):
                 meaning = self._below(posixpath.join(folder, name), roots)
                 found = found.also(replace(meaning, hidden_by=None) if name in NAMES else meaning)
             folders[:] = [name for name in folders if name != ".git"]
         return found
 
-    def _below(self, path: str, roots: tuple[str, ...]) -> Meaning:
+    def _below(self, path: str, roots: tuple[str, ...]) -> LinkMeaning:
         """What a name below a folder means; a file that has other names is looked at more closely."""
         meaning = self._by_name(path, roots)
         if not self.ignore.specs or meaning.hidden_by:
@@ -252,9 +252,9 @@ class Workspace:
             return False
         return path.startswith("/") or _within(lexical, roots) is not None
 
-    def _meaning(self, ways: tuple[str, ...], roots: tuple[str, ...]) -> Meaning:
+    def _meaning(self, ways: tuple[str, ...], roots: tuple[str, ...]) -> LinkMeaning:
         """What the names of a path mean, those of the links that lead to it, and other names of the same file."""
-        found = Meaning()
+        found = LinkMeaning()
         for way in ways:
             found = found.also(self._by_name(way, roots))
         if not (self.ignore.specs or (_within(ways[0], roots) is not None and found.protected is None)):
@@ -264,25 +264,25 @@ class Workspace:
             found = found.also(backlinks.meaning(way))
         return found.also(self._as_hard_link(ways[0], roots, backlinks))
 
-    def _by_name(self, path: str, roots: tuple[str, ...]) -> Meaning:
+    def _by_name(self, path: str, roots: tuple[str, ...]) -> LinkMeaning:
         relative = _within(path, roots)
         if relative == ".":
-            return Meaning()
+            return LinkMeaning()
         hidden = self.ignore.hiding(relative, folder=_may_be_folder(path)) if relative and self.ignore.specs else None
         parts = fold_path(relative or path)
         protected = protecting(parts) or _matching(self.protected, "/".join(parts))
-        return Meaning(protected or (_repository(path, relative) if relative else None), hidden)
+        return LinkMeaning(protected or (_repository(path, relative) if relative else None), hidden)
 
-    def _as_hard_link(self, path: str, roots: tuple[str, ...], backlinks: Backlinks) -> Meaning:
+    def _as_hard_link(self, path: str, roots: tuple[str, ...], backlinks: Backlinks) -> LinkMeaning:
         try:
             status = os.lstat(path)
         except (OSError, ValueError):
-            return Meaning()
+            return LinkMeaning()
         if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode) or _within(path, roots) is None:
-            return Meaning()
+            return LinkMeaning()
         names = backlinks.other_names(status.st_ino) if self.ignore.specs else ()
         hidden = (self._by_name(name, roots).hidden_by for name in names)
-        return Meaning(HARD_LINK, next(filter(None, hidden), None))
+        return LinkMeaning(HARD_LINK, next(filter(None, hidden), None))
 
     def _recently(self) -> Self:
         others = tuple(each._recently() for each in self.others)

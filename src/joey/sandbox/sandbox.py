@@ -35,7 +35,7 @@ _USERNS = "let user namespaces be made (Ubuntu: an AppArmor profile for bwrap; D
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldLevel:
     """What holds for the commands of a sandbox, and why it is not more."""
 
     level: Level
@@ -58,7 +58,7 @@ class Sandbox:
     """A sandbox that stands. With the level `none` there is nobody inside, and nothing can be started in it."""
 
     walls: Walls
-    held: Held
+    held: HeldLevel
     holder: Holder | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that commands in it need on top of their own."""
@@ -123,7 +123,7 @@ async def open_sandbox(walls: Walls) -> Sandbox:
     try:
         return await open_partial(fewer, why, advice)
     except (SandboxError, OSError) as error:
-        return Sandbox(walls, Held("none", why=f"{why}; {_why(error)}", advice=advice))
+        return Sandbox(walls, HeldLevel("none", why=f"{why}; {_why(error)}", advice=advice))
 
 
 def _real(path: str | Path) -> str:
@@ -191,7 +191,7 @@ async def _open_full(walls: Walls, more: Sequence[Mount] = ()) -> Sandbox:
     note = "" if places.writes else f"{too_broad(walls.workspace)}, so commands cannot write in it"
     environment = {**places.environment, **_for_root()}
     hidden = frozenset(each.place for each in places.mounts if each.kind in ("closed", "empty"))
-    return Sandbox(walls, Held("full", "bubblewrap", note=note), holder, environment, places.covered, hidden)
+    return Sandbox(walls, HeldLevel("full", "bubblewrap", note=note), holder, environment, places.covered, hidden)
 
 
 def _hold_in_namespaces(program: str, walls: Walls, places: Layout) -> Holder:
@@ -254,7 +254,7 @@ async def open_partial(walls: Walls, why: str = "", advice: str = "") -> Sandbox
     except BaseException:
         folder.close()
         raise
-    return Sandbox(walls, Held("partial", means, why, advice), holder, environment, private=(folder,))
+    return Sandbox(walls, HeldLevel("partial", means, why, advice), holder, environment, private=(folder,))
 
 
 def _hold_by_rules(walls: Walls, private: Path) -> tuple[str, Holder, Mapping[str, Any]]:

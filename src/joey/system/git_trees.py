@@ -29,7 +29,7 @@ class GitFailed(JoeyError):  # noqa: N818 - what happened, as it is told
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class TreeSnapshot:
     """The files of a checkout as they are: a tree, and repositories within it, which no tree can hold."""
 
     tree: str
@@ -94,7 +94,7 @@ def tree_of(git: SafeGit, commit: str) -> str:
     return run_git(git, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").strip()
 
 
-def take_snapshot(git: SafeGit) -> Snapshot:
+def take_snapshot(git: SafeGit) -> TreeSnapshot:
     """The tree of all files that are not ignored, as they are on the disk. `git` has an index of its own."""
     changed = run_git(git, "diff-files", "-z", "--name-only", "--ignore-submodules=all")
     new = run_git(git, "ls-files", "-z", "--others", "--exclude-standard")
@@ -104,7 +104,7 @@ def take_snapshot(git: SafeGit) -> Snapshot:
         listed = "".join(f"{name}\0" for name in files).encode("utf-8", "surrogateescape")
         run_git(git, "update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=listed)
     nested = tuple(name.rstrip("/") for name in names if name.endswith("/"))
-    return Snapshot(run_git(git, "write-tree").strip(), nested)
+    return TreeSnapshot(run_git(git, "write-tree").strip(), nested)
 
 
 def write_commit(

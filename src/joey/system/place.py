@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NamedPlace:
     """The folder as a person names it, and the branch that is checked out there; empty where there is none."""
 
     folder: str
@@ -17,12 +17,12 @@ class Place:
         return f"{self.folder} ({self.branch})" if self.branch else self.folder
 
 
-def place_of(folder: Path) -> Place:
+def place_of(folder: Path) -> NamedPlace:
     """Read from git's own files: starting git takes longer than drawing everything else."""
     for each in (folder, *folder.parents):
         if (head := _head(each / ".git")) is not None:
-            return Place(_short(folder), head)
-    return Place(_short(folder))
+            return NamedPlace(_short(folder), head)
+    return NamedPlace(_short(folder))
 
 
 def _short(folder: Path) -> str:

@@ -33,7 +33,7 @@ from joey.system.folders import make_private, worktrees_folder
 from joey.system.git import Repository, SafeGit, find_repository
 from joey.system.git_trees import (
     GitFailed,
-    Snapshot,
+    TreeSnapshot,
     commit_of,
     indexed_git,
     run_git,
@@ -151,7 +151,7 @@ class Worktrees:
             changed, uncommitted = tree != tree_of(git, worktree.base), tree != tree_of(git, tip)
             return WorktreeStatus(changed or tip != worktree.base, uncommitted, tip)
 
-    def snapshot(self, worktree: Worktree) -> Snapshot:
+    def snapshot(self, worktree: Worktree) -> TreeSnapshot:
         """Its files as a tree, which stays in the repository. Raises GitFailed."""
         with indexed_git(_checkout(worktree), self._environ) as git:
             return take_snapshot(git)

@@ -53,7 +53,7 @@ class Subtask:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RequestSource:
     """Which subtask a request is about: one that it makes, or the merge of what it changed."""
 
     subtask: Subtask
@@ -64,7 +64,7 @@ class Source:
         return f"{'Merge the changes of subtask' if self.is_merge else 'Subtask'} {self.subtask.label}"
 
 
-def draw_source(source: Source) -> Text:
+def draw_source(source: RequestSource) -> Text:
     """The same in a line, with what the subtask is to do."""
     line = Text(no_wrap=True, overflow="ellipsis").append(f"{source.heading}: ", "bold cyan")
     return line.append(one_line(source.subtask.text), "cyan")
@@ -104,13 +104,13 @@ class SubtaskTree:
             each = self.subtasks.get(each.parent_id)
         return found
 
-    def source(self, task_id: str, request: events.Request) -> Source | None:
+    def source(self, task_id: str, request: events.Request) -> RequestSource | None:
         """Which subtask a request is about; None: it is the task's own."""
         if task_id in self.subtasks:
-            return Source(self.subtasks[task_id])
+            return RequestSource(self.subtasks[task_id])
         call_id = request.call_id if isinstance(request, events.ApprovalRequested) else ""
         merged = (each for each in self.subtasks.values() if merge_call(each.call_id) == call_id)
-        return next((Source(each, is_merge=True) for each in merged), None)
+        return next((RequestSource(each, is_merge=True) for each in merged), None)
 
     # What is shown in the conversation
 

@@ -5,13 +5,13 @@ Loaded before everything else (`first_frame`), so it needs next to nothing.
 
 from __future__ import annotations
 
-from joey.system.place import Place
+from joey.system.place import NamedPlace
 
 HINTS = "/ commands · @ files · ? keys"
 UNKNOWN = "…"
 
 
-def welcome(place: Place, model: str, profile: str) -> str:
+def welcome(place: NamedPlace, model: str, profile: str) -> str:
     """The lines of the first screen. Whatever is not known yet is `UNKNOWN`."""
     return "\n".join(
         [

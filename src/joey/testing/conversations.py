@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScriptedTurn:
     """What the model says, the one tool it calls, and what that tool answers."""
 
     text: str
@@ -25,7 +25,7 @@ class Turn:
 EXPRESS_TASK = "Create a simple Express.js server with a /hello endpoint that returns 'Hello World'"
 
 EXPRESS_SERVER = (
-    Turn(
+    ScriptedTurn(
         "I'll help you create an Express.js server with a /hello endpoint. First, let me check the current "
         "package.json to see if Express is already a dependency.",
         "toolu_01A7BcD3eFgH4iJkL5mNo6pQ",
@@ -35,7 +35,7 @@ EXPRESS_SERVER = (
         '  "scripts": {\n'
         '    "test": "echo \\"Error: no test specified\\" && exit 1"\n  },\n  "dependencies": {}\n}',
     ),
-    Turn(
+    ScriptedTurn(
         "I can see that Express is not installed yet. I'll need to install it first using npm.",
         "toolu_02R7sT8uVwX9yZa0bCd1eF",
         "execute_command",
@@ -43,7 +43,7 @@ EXPRESS_SERVER = (
         "Command executed.\n\nOutput:\nadded 64 packages, and audited 65 packages in 3s\n\n"
         "8 packages are looking for funding\n  run `npm fund` for details\n\nfound 0 vulnerabilities",
     ),
-    Turn(
+    ScriptedTurn(
         "Express has been installed successfully. Now I'll create the server file with the /hello endpoint.",
         "toolu_03G2hI3jKlM4nOp5qRs6tU",
         "write_to_file",
@@ -55,7 +55,7 @@ EXPRESS_SERVER = (
         },
         "File successfully written to src/server.js",
     ),
-    Turn(
+    ScriptedTurn(
         "I've successfully created the Express.js server with a /hello endpoint. The server is configured to run on "
         "port 3000. You can start it by running `node src/server.js` and then visit "
         'http://localhost:3000/hello to see the "Hello World" message.',

@@ -79,7 +79,7 @@ _TO_JSON = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HelloStep:
     """What the model says in a turn, and the call it makes."""
 
     text: str
@@ -134,7 +134,7 @@ class HelloModel:
         usage = UsageChunk(len(json.dumps(request.body)) // 4, output // 4)  # about four characters a token
         return reply(f"{step.text}\n\n", *parts, usage=usage, faults=self.faults)
 
-    def _next(self, conversation: HelloConversation) -> Step:
+    def _next(self, conversation: HelloConversation) -> HelloStep:
         if conversation.ends_with(_DENIED):
             return _STOPPED
         late = conversation.count(_NOT_LISTENING)
@@ -142,43 +142,43 @@ class HelloModel:
         steps = list(self._steps(conversation.last_job, "sleep 1; " if conversation.ends_with(_NOT_LISTENING) else ""))
         return steps[place] if place < len(steps) else _NO_MORE
 
-    def _steps(self, job: str | None, wait: str) -> Iterator[Step]:
+    def _steps(self, job: str | None, wait: str) -> Iterator[HelloStep]:
         start = f"{self.python} server.py"
         end = f"kill -- -{job}; sleep 0.3; " if job else ""
-        yield Step("First I read what the server should do.", "read_file", {"path": "notes.md"})
+        yield HelloStep("First I read what the server should do.", "read_file", {"path": "notes.md"})
         server = {"path": "server.py", "file_text": _server(self.port)}
-        yield Step(f"Plain text on port {self.port}, standard library only. I write it.", "write_to_file", server)
-        yield Step("Now I start it, in the background.", "execute_command", {"command": start, "background": True})
+        yield HelloStep(f"Plain text on port {self.port}, standard library only. I write it.", "write_to_file", server)
+        yield HelloStep("Now I start it, in the background.", "execute_command", {"command": start, "background": True})
         yield self._request_step("Does it answer? I ask it.", wait)
         result = f"server.py answers GET /hello on 127.0.0.1:{self.port}. It runs now, and was asked once."
-        yield Step("It does.", "attempt_completion", {"result": result})
-        yield Step(
+        yield HelloStep("It does.", "attempt_completion", {"result": result})
+        yield HelloStep(
             "JSON it is (I am scripted: whatever you say, this is the change I know).",
             "apply_diff",
             {"path": "server.py", "diff": _TO_JSON},
         )
         restart = {"command": f"{end}{start}", "background": True}
-        yield Step("The old server still runs. I end it and start the new one.", "execute_command", restart)
+        yield HelloStep("The old server still runs. I end it and start the new one.", "execute_command", restart)
         yield self._request_step("Requesting it again.", wait)
         result = "GET /hello now answers in JSON. The server was restarted and answered again."
-        yield Step("That is the change.", "attempt_completion", {"result": result})
+        yield HelloStep("That is the change.", "attempt_completion", {"result": result})
 
-    def _request_step(self, text: str, wait: str) -> Step:
+    def _request_step(self, text: str, wait: str) -> HelloStep:
         lines = (
             "from urllib.request import urlopen",
             f"answer = urlopen('http://127.0.0.1:{self.port}/hello')",
             "print(answer.status, answer.headers['Content-Type'], answer.read().decode())",
         )
         command = f'{wait}{self.python} -c "{"; ".join(lines)}"'
-        return Step(text, "execute_command", {"command": command})
+        return HelloStep(text, "execute_command", {"command": command})
 
 
-_STOPPED = Step(
+_STOPPED = HelloStep(
     "You said no, so I leave it.",
     "attempt_completion",
     {"result": "Not done: you denied a step, and I know no other way. Say anything, and I offer that step again."},
 )
-_NO_MORE = Step(
+_NO_MORE = HelloStep(
     "I have come to the end of my script.",
     "attempt_completion",
     {"result": "This is all that the scripted model knows. A real one would go on: joey run --help."},

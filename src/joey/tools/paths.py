@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Self
 
 from joey.actions import Action, ReadPath
-from joey.bounded.folders import LinkInPathError
+from joey.bounded.folders import reason
 from joey.messages import ToolResult
 from joey.tools.base import ParamsT, Plan, PlannedTool, ToolContext
-
-REPLACED = "it was replaced while it was read; try again"
 
 
 class UnusablePathError(ValueError):
@@ -87,10 +85,3 @@ def name_for(context: ToolContext, path: Path) -> str:
     """What the model calls this path: relative to the workspace if it is inside, with forward slashes."""
     root = context.workspace.resolve()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-
-
-def reason(problem: BaseException) -> str:
-    """Why the system refused, without the path and the number that Python puts around it."""
-    if isinstance(problem, LinkInPathError):
-        return REPLACED
-    return problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)

@@ -86,7 +86,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class Guard:
+class PageGuard:
     """The application, behind all of these checks."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:

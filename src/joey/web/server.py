@@ -24,7 +24,7 @@ from joey.system.signals import handled_signals
 from joey.web.api import Api
 from joey.web.export import INDEX, assets
 from joey.web.fleets import FleetPort, Fleets
-from joey.web.guard import Access, Guard, error_answer
+from joey.web.guard import Access, PageGuard, error_answer
 
 _GRACE = 2
 
@@ -36,7 +36,7 @@ def no_fleet(_folder: Path) -> None:
     """Nothing is known of fleets."""
 
 
-def make_app(folder: Path, access: Access, flags: Mapping[str, Any], connect: FleetConnector) -> tuple[Guard, Api]:
+def make_app(folder: Path, access: Access, flags: Mapping[str, Any], connect: FleetConnector) -> tuple[PageGuard, Api]:
     """The application, and the API that it serves. `flags` are settings that count for every task."""
     fleets = Fleets(lambda: connect(folder))
     api = Api(folder, lambda place: Services(TaskOptions(place, flags)), fleets)
@@ -56,7 +56,7 @@ def make_app(folder: Path, access: Access, flags: Mapping[str, Any], connect: Fl
 
     routes = [*api.routes, Route("/{name:path}", _page)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _no_answer})
-    return Guard(app, access), api
+    return PageGuard(app, access), api
 
 
 async def _page(request: Request) -> Response:

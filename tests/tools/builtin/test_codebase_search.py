@@ -11,7 +11,7 @@ from codebase_kit import WordModel, function
 from joey.actions import ReadPath
 from joey.messages import ToolResult
 from joey.tools.base import ToolContext
-from joey.tools.builtin.codebase_search import CodebaseSearch, CodebaseSearchParams, IndexMemory
+from joey.tools.builtin.codebase_search import CodebaseSearch, CodebaseSearchParams, OpenedIndex
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +121,7 @@ async def test_a_cancelled_search_stops_indexing(context: ToolContext) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     go_on.set()
-    index = context.memory[IndexMemory].index
+    index = context.memory[OpenedIndex].index
     assert index is not None
     with index._turn:
         assert len(model.seen) <= 64, "the batch at work, and none of the others"

@@ -26,7 +26,7 @@ class Tags(NamedTuple):
     prefixes: set[str]
 
 
-class OpenCall:
+class OpenElement:
     """An open call."""
 
     __slots__ = (

@@ -31,7 +31,7 @@ from joey.chunks import Chunk, TextChunk
 from joey.events import StreamEvent, TextDelta, ToolCallDelta, ToolCallMalformed, ToolCallStarted
 from joey.protocols.base import BaseParser, OnError
 from joey.protocols.buffer import Pieces
-from joey.protocols.morph_xml.call import OpenCall, Tags, leaves, read_body
+from joey.protocols.morph_xml.call import OpenElement, Tags, leaves, read_body
 from joey.protocols.xml import relaxed as rxml
 from joey.schema.references import Schema, resolve
 from joey.toolspec import ToolSpec
@@ -67,7 +67,7 @@ class MorphXmlParser(BaseParser):
         self._start_partly = re.compile(rf"<(?:{either})\s*/?\Z")
         self._start_prefixes = {f"<{name[:end]}" for name in names for end in range(len(name) + 1)}
         self._first_letters = {"", *(name[:1] for name in names)} if names else set()
-        self._call: OpenCall | None = None
+        self._call: OpenElement | None = None
         self._arguments: dict[str, JsonValue] = {}
         self._tags: dict[str, Tags] = {}
         self._waiting: list[str] = []
@@ -204,7 +204,7 @@ class MorphXmlParser(BaseParser):
     def _begin(self, name: str, tag: str, at: int, *, empty: bool) -> None:
         self._close_text()
         eager = self._offset + at < self._read_before
-        call = self._call = OpenCall(self._new_call_id(), name, self._schemas[name], eager=eager)
+        call = self._call = OpenElement(self._new_call_id(), name, self._schemas[name], eager=eager)
         self._out.append(ToolCallStarted(call.id, name))
         call.out.append(tag)
         call.body_start = len(tag)
@@ -213,7 +213,7 @@ class MorphXmlParser(BaseParser):
 
     # Between arguments
 
-    def _in_body(self, call: OpenCall, at: int) -> int:
+    def _in_body(self, call: OpenElement, at: int) -> int:
         buffer = self._buffer
         if call.is_json is None and not buffer[at:].isspace():
             call.is_json = buffer[at:].lstrip().startswith("{")
@@ -235,7 +235,7 @@ class MorphXmlParser(BaseParser):
         call.out.append("<")
         return start + 1
 
-    def _open(self, call: OpenCall, start: int) -> int:
+    def _open(self, call: OpenElement, start: int) -> int:
         """Open the section or the argument that begins here, and go behind its tag; 0 if none does."""
         for opening, closing in _SECTIONS.items():
             if self._buffer.startswith(opening, start):
@@ -248,7 +248,7 @@ class MorphXmlParser(BaseParser):
         self._open_element(call, element)
         return element.end()
 
-    def _open_element(self, call: OpenCall, element: re.Match[str]) -> None:
+    def _open_element(self, call: OpenElement, element: re.Match[str]) -> None:
         self._flush()
         call.out.append(element.group())
         if element[2].endswith("/"):
@@ -271,7 +271,7 @@ class MorphXmlParser(BaseParser):
             self._tags[key] = Tags(pattern, {name[:end] for name in names for end in range(len(name) + 1)})
         return self._tags[key]
 
-    def _in_section(self, call: OpenCall, at: int) -> int:
+    def _in_section(self, call: OpenElement, at: int) -> int:
         """Inside a comment or a CDATA section: all of it is passed on, its end included."""
         buffer = self._buffer
         end = buffer.find(call.section, at)
@@ -287,7 +287,7 @@ class MorphXmlParser(BaseParser):
 
     # Inside an argument
 
-    def _in_value(self, call: OpenCall, at: int) -> int:
+    def _in_value(self, call: OpenElement, at: int) -> int:
         buffer = self._buffer
         start = buffer.find("<", at)
         while start >= 0:
@@ -306,11 +306,11 @@ class MorphXmlParser(BaseParser):
         call.pass_on(buffer[at:end])
         return self._wait(end) if partial else end
 
-    def _may_be_tag(self, call: OpenCall, start: int) -> bool:
+    def _may_be_tag(self, call: OpenElement, start: int) -> bool:
         head = _TAG_HEAD.match(self._buffer, start).end()  # type: ignore[union-attr]
         return len(self._buffer) - head < 200 and self._buffer[head:] in call.prefixes
 
-    def _at_tag(self, call: OpenCall, tag: re.Match[str], after: int) -> int:
+    def _at_tag(self, call: OpenElement, tag: re.Match[str], after: int) -> int:
         text = self._buffer[tag.start() : after]
         closing, empty = bool(tag[1]), text.endswith("/>")
         if tag[2] == call.key:
@@ -331,7 +331,7 @@ class MorphXmlParser(BaseParser):
         call.pass_on(text)
         return after
 
-    def _at_own_closing_tag(self, call: OpenCall, text: str, after: int) -> int:
+    def _at_own_closing_tag(self, call: OpenElement, text: str, after: int) -> int:
         certain = call.ends_value(self._buffer, after)
         if certain is None:
             return self._wait(after - len(text), _NOT_SPACE if self._buffer[-1].isspace() else _ANYTHING)
@@ -349,7 +349,7 @@ class MorphXmlParser(BaseParser):
         call.pass_on(text)
         return after
 
-    def _at_tool_closing_tag(self, call: OpenCall, text: str, after: int) -> int:
+    def _at_tool_closing_tag(self, call: OpenElement, text: str, after: int) -> int:
         if call.tool_depth:
             call.tool_depth -= 1
         elif call.ended is None:
@@ -368,7 +368,7 @@ class MorphXmlParser(BaseParser):
 
     # Passing on
 
-    def _release(self, call: OpenCall) -> None:
+    def _release(self, call: OpenElement) -> None:
         """What was held back is text of the argument after all."""
         if call.kept is None:
             return
@@ -384,7 +384,7 @@ class MorphXmlParser(BaseParser):
 
     # Ends
 
-    def _end_early(self, call: OpenCall, at: int) -> int:
+    def _end_early(self, call: OpenElement, at: int) -> int:
         """The call ended at its first `</tool>`: finish it there and read what came after it again."""
         held = call.hold().text()
         mine, rest = held[: call.ended], held[call.ended :]
@@ -399,7 +399,7 @@ class MorphXmlParser(BaseParser):
         self.scanned += len(rest)
         return 0
 
-    def _end(self, call: OpenCall, tag: str) -> None:
+    def _end(self, call: OpenElement, tag: str) -> None:
         call.out.append(tag)
         self._flush()
         self._call = None

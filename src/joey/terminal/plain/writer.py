@@ -34,7 +34,7 @@ from joey.terminal.drawing import Look, draw, draw_request, draw_shown, headline
 from joey.terminal.plain.margin import BAR, BELOW, INDENT, WRAPPED, Margin, behind
 from joey.terminal.plain.working import Working
 from joey.terminal.status import money
-from joey.terminal.subtasks import Source, SubtaskTree
+from joey.terminal.subtasks import RequestSource, SubtaskTree
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
 _WITHIN_A_REPLY = (
@@ -220,7 +220,7 @@ class Writer:
         for part in parts:
             self._print(behind(part, BELOW, BELOW, self._width, wrapped=WRAPPED) if isinstance(part, Text) else part)
 
-    def _write_source(self, source: Source | None) -> None:
+    def _write_source(self, source: RequestSource | None) -> None:
         """Which subtask a request is about. What it is to do are words of the model's."""
         if source is not None:
             self._write(inked(f"{source.heading}, which is to:", "bold cyan"))

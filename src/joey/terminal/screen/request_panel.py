@@ -27,7 +27,7 @@ from joey.terminal.plain.margin import behind
 from joey.terminal.screen.answering import Comment, EditPlan, Given, Held, KeyGate, answer_typed, choice_of, choices
 from joey.terminal.screen.look import invitation, is_plan, request_keys
 from joey.terminal.screen.survival import Survives
-from joey.terminal.subtasks import Source, draw_source
+from joey.terminal.subtasks import RequestSource, draw_source
 
 _TEXT_FIRST = "Enter sends your text · Ctrl+C clears it · without text, a key answers this"
 _COMMENTING = "Why not?"
@@ -97,7 +97,7 @@ class RequestPanel(Survives, Vertical):
         self.commenting = False
         """Whether what is typed is the reason for a no."""
         self._text = ""
-        self._source: Source | None = None
+        self._source: RequestSource | None = None
         self._look = Look()
         self._chosen: int | None = None
         """The suggestion that Enter picks."""
@@ -122,7 +122,9 @@ class RequestPanel(Survives, Vertical):
             yield Static(id="request-text")
         yield Static(id="keys")
 
-    def show(self, request: Request | None, look: Look, *, source: Source | None = None, waiting: int = 1) -> None:
+    def show(
+        self, request: Request | None, look: Look, *, source: RequestSource | None = None, waiting: int = 1
+    ) -> None:
         """Show this one of so many that wait; `source` is the subtask that it is about."""
         self._source, self._look = source, look
         self.border_title = Content(f"the first of {waiting} requests" if waiting > 1 else "")

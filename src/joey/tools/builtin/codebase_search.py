@@ -34,7 +34,7 @@ class CodebaseSearchParams(Params):
 
 
 @dataclass(slots=True)
-class IndexMemory:
+class OpenedIndex:
     """The index of the workspace, once it was searched."""
 
     index: CodebaseIndex | None = None
@@ -85,7 +85,7 @@ class CodebaseSearch(Tool[CodebaseSearchParams]):
 
     def _index(self, context: ToolContext) -> CodebaseIndex:
         """The same for the whole task, as it keeps the vectors in memory."""
-        memory, workspace = context.memory[IndexMemory], context.workspace
+        memory, workspace = context.memory[OpenedIndex], context.workspace
         if memory.index is None:
             memory.index = CodebaseIndex(workspace, index_folder(workspace), self._load_model, context.ignored)
         return memory.index

@@ -12,6 +12,7 @@ from typing import Self
 from pydantic import Field
 
 from joey.actions import Action, RunCommand, WidenSandbox
+from joey.bounded.folders import reason
 from joey.messages import CommandExit, ShownText, ToolResult
 from joey.sandbox import Sandbox, SandboxError, SandboxSettings
 from joey.system.filenames import quoted
@@ -19,7 +20,7 @@ from joey.system.git import quiet_git_environment
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
 from joey.tools.options import BuiltinOptions
-from joey.tools.paths import LocatedPaths, UnusablePathError, reason
+from joey.tools.paths import LocatedPaths, UnusablePathError
 from joey.tools.shell.artifacts import CommandRecord, write_record
 from joey.tools.shell.confinement import (
     NotConfinedError,

@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field
 
 from joey.bounded.files import plain_text, read_resolved
+from joey.bounded.folders import reason
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext, failed, ok
@@ -19,7 +20,7 @@ from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
 from joey.tools.languages.server import MAX_FILE, CodeLocation, Finding, find_symbol
 from joey.tools.languages.servers import LanguageServers
 from joey.tools.options import BuiltinOptions
-from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for
 
 _MAX_SHOWN = 100
 _MAX_LINE = 200

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from joey.bounded.folders import LinkInPathError
+from joey.bounded.folders import LinkInPathError, reason
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError
 from joey.tools.searching.listing import FolderListing, list_folder
 
 LIMIT = 200

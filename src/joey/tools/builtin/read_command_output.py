@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import Field
 
+from joey.bounded.folders import reason
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.paths import reason
 from joey.tools.reading.lines import shorten
 from joey.tools.shell.artifacts import ARTIFACT_ID, Matches, artifacts, find_lines, folder_of, read_page, read_record
 from joey.tools.shell.job import ExitStatus, describe_status

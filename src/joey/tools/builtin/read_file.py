@@ -16,14 +16,14 @@ from pydantic.json_schema import SkipJsonSchema
 
 from joey.bounded.documents import DocumentError
 from joey.bounded.files import open_resolved
-from joey.bounded.folders import names_in, place_of
+from joey.bounded.folders import names_in, place_of, reason
 from joey.images.sizing import can_shrink, image_type
 from joey.messages import ImageBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
 from joey.tools.options import BuiltinOptions
-from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError
 from joey.tools.reading.kinds import describe_binary, extract, is_document
 from joey.tools.reading.lines import (
     MAX_LINE,

@@ -32,12 +32,12 @@ from typing import Self
 from pydantic import Field
 
 from joey.bounded.files import open_resolved
-from joey.bounded.folders import LinkInPathError, opened_folder, place_of
+from joey.bounded.folders import LinkInPathError, opened_folder, place_of, reason
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for
 from joey.tools.searching.listing import IGNORE_FILES
 from joey.tools.searching.ripgrep import FoundLine, SearchError, search
 

@@ -49,7 +49,7 @@ class EditRefused(Exception):  # noqa: N818 - carries the answer to the model
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A file as it is now."""
 
     name: str
@@ -104,13 +104,13 @@ def _followed(path: Path, name: str) -> Path:
         raise EditRefused(words) from None
 
 
-def open_source(context: ToolContext, name: str) -> Source | None:
+def open_source(context: ToolContext, name: str) -> SourceFile | None:
     """A text file to be edited; None if it is not there. Raises EditRefused if it cannot be edited."""
     path = real_path(context, name)
     context.reading(path)
     data = as_open(context, path, read_present(path, name))
     try:
-        return None if data is None else Source(name, path, data, read_text(data))
+        return None if data is None else SourceFile(name, path, data, read_text(data))
     except NotTextError as error:
         raise EditRefused(f"{quoted(name)} cannot be edited as text: {error}.") from None
 

@@ -24,14 +24,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from joey.bounded.folders import place_of
+from joey.bounded.folders import place_of, reason
 from joey.system.folders import make_private
 from joey.tools.index.model import Embedder
 from joey.tools.index.pieces import cut
 from joey.tools.index.store import CutFile, FileState, IndexProblemError, IndexStore
 from joey.tools.index.syntax import cutter
 from joey.tools.index.words import split_names
-from joey.tools.paths import reason
 from joey.tools.searching.listing import look_at_files
 from joey.tools.textfile import NotTextError, read_text
 

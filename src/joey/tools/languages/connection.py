@@ -33,7 +33,7 @@ MAX_HEADER = 4 * 1024
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
-class WireError(Exception):
+class MessageError(Exception):
     """What a server sent is no message; the text says why."""
 
 
@@ -47,7 +47,7 @@ async def read_message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     try:
         header = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
-        raise WireError("it sent something else than messages") from None
+        raise MessageError("it sent something else than messages") from None
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
     return _decoded(await _body(reader, _length(header)))
@@ -56,9 +56,9 @@ async def read_message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
 def _length(header: bytes) -> int:
     found = _LENGTH.search(header.replace(b"\r\n", b"\n"))
     if found is None:
-        raise WireError("it sent something else than messages")
+        raise MessageError("it sent something else than messages")
     if (length := int(found[1])) > MAX_MESSAGE:
-        raise WireError(f"it sent a message of {length:,} bytes, more than the {MAX_MESSAGE:,} that are read")
+        raise MessageError(f"it sent a message of {length:,} bytes, more than the {MAX_MESSAGE:,} that are read")
     return length
 
 
@@ -66,16 +66,16 @@ async def _body(reader: asyncio.StreamReader, length: int) -> bytes:
     try:
         return await reader.readexactly(length)
     except (asyncio.IncompleteReadError, ConnectionError):
-        raise WireError("it ended in the middle of a message") from None
+        raise MessageError("it ended in the middle of a message") from None
 
 
 def _decoded(body: bytes) -> dict[str, Any]:
     try:
         message = read_json(body.decode("utf-8"))
     except (UnicodeDecodeError, FormatError) as error:
-        raise WireError(f"it sent a message that is no JSON ({error})") from None
+        raise MessageError(f"it sent a message that is no JSON ({error})") from None
     if not isinstance(message, dict):
-        raise WireError("it sent JSON that is no message")
+        raise MessageError("it sent JSON that is no message")
     return message
 
 
@@ -96,7 +96,7 @@ class LanguageServerError(Exception):
     """A server cannot answer; the text says why."""
 
 
-class Connection:
+class ServerConnection:
     """One process that speaks the protocol."""
 
     def __init__(self, process: Process, answer: Answering, hear: Hearing) -> None:
@@ -121,7 +121,7 @@ class Connection:
         sandbox: Sandbox | None,
         answer: Answering,
         hear: Hearing,
-    ) -> Connection:
+    ) -> ServerConnection:
         """Start the server. Raises OSError."""
         pipes = [os.pipe() for _ in range(3)]
         (given, ours), (output, printed), (errors, complained) = pipes
@@ -191,7 +191,7 @@ class Connection:
                     return self._end(f"it sent more than {MAX_UNASKED:,} messages that nobody asked for")
                 self._take(message)
             self._end(await self._how_it_ended())
-        except WireError as error:
+        except MessageError as error:
             self._end(str(error))
         except LanguageServerError:
             pass

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from joey.bounded.files import plain_text, read_resolved
 from joey.frames import one_line
 from joey.sandbox import Sandbox
-from joey.tools.languages.connection import Connection, LanguageServerError
+from joey.tools.languages.connection import LanguageServerError, ServerConnection
 from joey.tools.languages.programs import ServerProgram, language_of
 from joey.wire import JsonObject
 
@@ -109,7 +109,7 @@ class LanguageServer:
     def __init__(self, program: ServerProgram, folder: Path) -> None:
         self.program = program
         self._folder = folder
-        self._connection: Connection | None = None
+        self._connection: ServerConnection | None = None
         self._documents: dict[Path, _Document] = {}
         self._published: dict[Path, tuple[CodeError, ...]] = {}
         self._news = asyncio.Event()
@@ -117,7 +117,7 @@ class LanguageServer:
     async def start(self, environment: Mapping[str, str], sandbox: Sandbox | None) -> None:
         """Start it and shake hands. Raises LanguageServerError."""
         try:
-            self._connection = await Connection.open(
+            self._connection = await ServerConnection.open(
                 self.program.argv, self._folder, environment, sandbox, self._answer, self._hear
             )
         except OSError as error:
@@ -236,7 +236,7 @@ class LanguageServer:
         self._open_connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
 
     @property
-    def _open_connection(self) -> Connection:
+    def _open_connection(self) -> ServerConnection:
         if self._connection is None:
             raise LanguageServerError("it was not started")
         return self._connection

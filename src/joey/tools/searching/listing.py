@@ -25,10 +25,9 @@ from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
 
-from joey.bounded.folders import LinkInPathError, opened_folder
+from joey.bounded.folders import LinkInPathError, opened_folder, reason
 from joey.bounded.patterns import git_patterns, read_lines
 from joey.system.filenames import quoted
-from joey.tools.paths import reason
 
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 NOT_ENTERED = frozenset({"node_modules", "__pycache__", "venv", "env", "bower_components", "Pods", "site-packages"})

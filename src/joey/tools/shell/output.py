@@ -26,8 +26,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
 
+from joey.bounded.folders import reason
 from joey.system.user_files import write_all
-from joey.tools.paths import reason
 from joey.tools.shell.artifacts import kept_bytes, new_artifact
 from joey.tools.shell.colours import COLOUR, ColouredEnds, without_colours
 from joey.tools.shell.screen import TerminalScreen

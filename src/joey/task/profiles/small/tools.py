@@ -10,7 +10,7 @@ from joey.system.filenames import quoted
 from joey.tools.base import Tool, ToolContext
 from joey.tools.builtin import builtin_tools
 from joey.tools.builtin.write_to_file import WriteToFile, WriteToFileParams
-from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, Source, open_source
+from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, SourceFile, open_source
 from joey.tools.options import BuiltinOptions
 from joey.tools.seen_files import changed_since_seen, was_seen
 from joey.toolspec import ToolSpec
@@ -79,7 +79,7 @@ class CarefulWriter(OneFileTool[WriteToFileParams]):
         return prepared
 
 
-def _take_care(source: Source, params: WriteToFileParams, context: ToolContext) -> None:
+def _take_care(source: SourceFile, params: WriteToFileParams, context: ToolContext) -> None:
     """Refuse to overwrite what was not read, and, once, to leave most of it out."""
     old = source.file.text
     if old.strip() and not was_seen(context, source.path):
