@@ -67,7 +67,7 @@ from joey.usage import Usage
 _MAX_FILES = 20_000
 
 
-class ServerStatus(NamedTuple):
+class NamedServer(NamedTuple):
     """A server that was named for a task, and not in the settings."""
 
     provider: str
@@ -79,8 +79,8 @@ def provider_of(model: str) -> str:
     return model.partition("/")[0]
 
 
-def server_of(model: str, address: str | None) -> ServerStatus | None:
-    return ServerStatus(provider_of(model), address) if address else None
+def server_of(model: str, address: str | None) -> NamedServer | None:
+    return NamedServer(provider_of(model), address) if address else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Choices:
     """The profile of approvals that the user switched to while no task ran."""
     effort: str | None = None
     """How much the model may think, for one that takes efforts."""
-    server: ServerStatus | None = None
+    server: NamedServer | None = None
     """The server that was named for models of one provider. It counts together with a model."""
 
     @property
