@@ -232,14 +232,14 @@ print(json.dumps({"decision": "block", "reason": "line 1 is too long in " + give
 async def test_a_message_may_be_kept_from_the_model(tmp_path: Path) -> None:
     guard = Hook("UserPromptSubmit", script(tmp_path, "sys.exit(2 if 'secret' in given['prompt'] else 0)"))
     kit = kit_with(tmp_path, [done()], guard)
-    finished = await kit.run("the secret is 42")
+    finished = await kit.run("the secret is plover")
     assert finished.outcome == "refused" and kit.provider.requests == []
     finished = await kit.resume(kit.task.id, [done()], "something else")  # type: ignore[union-attr]
-    assert finished.outcome == "completed" and "42" not in str(kit.provider.requests[0].messages)
-    finished = await kit.resume(kit.task.id, [done("d2")], "the secret is 43")  # type: ignore[union-attr]
+    assert finished.outcome == "completed" and "plover" not in str(kit.provider.requests[0].messages)
+    finished = await kit.resume(kit.task.id, [done("d2")], "the secret is xyzzy")  # type: ignore[union-attr]
     assert finished.outcome == "refused" and kit.provider.requests == []
     finished = await kit.resume(kit.task.id, [done("d3")], "and more")  # type: ignore[union-attr]
-    assert finished.outcome == "completed" and "43" not in str(kit.sent) and "and more" in str(kit.sent)
+    assert finished.outcome == "completed" and "xyzzy" not in str(kit.sent) and "and more" in str(kit.sent)
 
 
 async def test_what_a_hook_prints_for_a_message_is_context(tmp_path: Path) -> None:
@@ -256,18 +256,18 @@ async def test_a_message_that_waits_is_checked_as_well(tmp_path: Path) -> None:
     kit = kit_with(tmp_path, LIST, guard)
 
     def say(request: Request) -> Answer:
-        kit.task.send(Say("the secret is 42"))  # type: ignore[union-attr]
+        kit.task.send(Say("the secret is plover"))  # type: ignore[union-attr]
         return yes(request)
 
     kit.user = say
     kit.change(approvals=kit.config.profiles("ask"))
     await kit.run()
-    assert "42" not in str(kit.sent) and "blocked" in outcomes(kit)
+    assert "plover" not in str(kit.sent) and "blocked" in outcomes(kit)
 
 
 async def test_the_next_message_is_checked_and_asked_for_again(tmp_path: Path) -> None:
     guard = Hook("UserPromptSubmit", script(tmp_path, "sys.exit(2 if 'secret' in given['prompt'] else 0)"))
-    answers = iter(["the secret is 42", "carry on"])
+    answers = iter(["the secret is plover", "carry on"])
 
     def user(request: Request) -> Answer:
         text = next(answers, "") if isinstance(request, CompletionRequested) else ""
@@ -275,7 +275,7 @@ async def test_the_next_message_is_checked_and_asked_for_again(tmp_path: Path) -
 
     kit = kit_with(tmp_path, [done("d1"), done("d2")], guard, user=user)
     assert (await kit.run()).outcome == "completed"
-    assert "carry on" in str(kit.sent) and "42" not in str(kit.sent)
+    assert "carry on" in str(kit.sent) and "plover" not in str(kit.sent)
 
 
 # The end of a turn
