@@ -177,6 +177,7 @@ THOUGHTS = (ReasoningStarted(), ReasoningDelta("The handler knows one path only.
 APPROVED = ToolRunFinished("w", "write_to_file", ToolResult((TextBlock("Written."),), (ShownDiff("server.py", DIFF),)))
 FAILED = ToolResult((TextBlock("Exit code 2"),), (ShownText("1 failed\n"),), is_error=True)
 TODOS = (Todo("1", "Read server.py", "completed"), Todo("2", "Add /hello", "in_progress"), Todo("3", "Try it"))
+SPOKE = (TextStarted(), TextDelta("I looked around."), TextFinished())
 METERS = TurnFinished(1, Usage(1_850, 420, 900, 9_300), 0.0183)
 QUESTION = QuestionRequested(
     "q",
@@ -230,6 +231,7 @@ STATES: dict[str, Step] = {
         TodosChanged(
             (Todo("1", "Read server.py", "completed"), Todo("2", "Add /hello", "in_progress"), Todo("3", "Try it"))
         ),
+        *SPOKE,
         METERS,
         TurnStarted(2),
     ),
@@ -304,7 +306,9 @@ STATES: dict[str, Step] = {
         TextDelta("Half an ans"),
         TaskFinished("error", "the connection broke: 127.0.0.1 refused it"),
     ),
-    "compacted": seen(METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, Usage(900, 100), 0.001)),
+    "compacted": seen(
+        *SPOKE, METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, Usage(900, 100), 0.001)
+    ),
     "taken-up-again": taken_up,
     "menu-scrolled": typed("slash", *["down"] * 12),
     "shortcuts": typed("question_mark"),

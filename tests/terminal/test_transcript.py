@@ -601,3 +601,10 @@ def test_a_plan_that_was_accepted_is_no_failure_when_the_task_is_resumed(edited:
         ]
     )
     assert words(draw(card, ScreenLook())).startswith("✓ Plan")
+
+
+def test_an_empty_reply_is_a_line() -> None:
+    empty = fold(TurnStarted(1), TurnFinished(1, Usage(10, 0)))
+    assert [entry.text for entry in empty.entries if isinstance(entry, Note)] == ["The model's reply was empty."]
+    spoken = fold(TurnStarted(1), TextStarted(), TextDelta("Hello."), TurnFinished(1, Usage(10, 2)))
+    assert not [entry for entry in spoken.entries if isinstance(entry, Note)]

@@ -176,7 +176,7 @@ class Transcript:
         self._answers: dict[str, ModelText] = {}
         self._thoughts: dict[str, Reasoning] = {}
         self._opening: UserText | None = None
-        self._turn_began = 0
+        self._turn_began, self._turn_open = 0, False
         self._subtasks: set[str] = set()
         self._retry: Entry | None = None
         self._aborted: dict[str, str] = {}
@@ -223,6 +223,8 @@ class Transcript:
                 return self._start(task_id, event)
             case events.TurnStarted():
                 return self._turn()
+            case events.TurnFinished():
+                return self._noted_if_empty()
             case events.RetryScheduled():
                 return [*self._drop_turn(), *self._noted_again(event)]
             case events.TodosChanged(todos):
@@ -255,11 +257,19 @@ class Transcript:
 
     def _turn(self) -> list[Entry]:
         """A request goes out, and takes along what waited."""
-        self._turn_began = len(self.entries)
+        self._turn_began, self._turn_open = len(self.entries), True
         read, self.waiting = self.waiting, []
         for message in read:
             message.queued = False
         return [*read]
+
+    def _noted_if_empty(self) -> list[Entry]:
+        """A reply with nothing in it is a line: the user waited for it."""
+        was_open, self._turn_open = self._turn_open, False
+        came = self.entries[self._turn_began :]
+        if not was_open or any(isinstance(each, (ModelText, Reasoning, Card)) and not each.dropped for each in came):
+            return []
+        return [self.add(Note("The model's reply was empty."))]
 
     def _noted(self, event: events.Event) -> list[Entry]:
         note = note_on(event)
