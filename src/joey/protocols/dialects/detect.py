@@ -63,11 +63,11 @@ def _weight(sign: str, shared: Mapping[str, int]) -> float:
     return min(len(sign), 24) / 24 / shared[sign]
 
 
-def signs_of(name: str, most: int = 4) -> tuple[str, ...]:
+def signs_of(name: str, limit: int = 4) -> tuple[str, ...]:
     """What a chat template is known by to be of this dialect, the most telling first."""
     shared = _shared()
     ranked = sorted(_signs(name), key=lambda sign: -_weight(sign, shared))
-    return tuple(sign for sign in ranked if not any(sign in other for other in ranked if other != sign))[:most]
+    return tuple(sign for sign in ranked if not any(sign in other for other in ranked if other != sign))[:limit]
 
 
 def names_of(name: str) -> tuple[str, ...]:
