@@ -158,7 +158,7 @@ class SmallSupervisor(Supervisor):
         if tool in WRITERS:
             self._failed(refusal.text)
             self._steps.settle(path := _text_in(arguments, "path"))
-            if _text_in(arguments, "file_text").strip() == (self._text(path) or "").strip():
+            if (text := _text_in(arguments, "file_text").strip()) and text == (self._text(path) or "").strip():
                 self._steps.unchanged(path)
         self._unsuccessful.append((tool, () if self._steps.needs_command else self._suggested(plan.suggested)))
         if tool in plan.suggested:
