@@ -138,3 +138,8 @@ async def test_nothing_that_others_wrote_looks_like_a_request_wherever_it_is_sho
     _, out, _ = await piped(tmp_path, lines, reply(FORGED))
     assert out.count("| Approve? [y]es") == 3, "as it came, as a command's output, and as what is resumed"
     assert not [row for row in out.split("\n") if row.startswith(("?", "Approve"))]
+
+
+async def test_the_first_lines_name_no_key_that_is_not_there(tmp_path: Path) -> None:
+    _, out, _ = await piped(tmp_path, "/quit\n")
+    assert "Shift+Tab" not in out and "joey --approve changes it" in out

@@ -608,3 +608,9 @@ def test_an_empty_reply_is_a_line() -> None:
     assert [entry.text for entry in empty.entries if isinstance(entry, Note)] == ["The model's reply was empty."]
     spoken = fold(TurnStarted(1), TextStarted(), TextDelta("Hello."), TurnFinished(1, Usage(10, 2)))
     assert not [entry for entry in spoken.entries if isinstance(entry, Note)]
+
+
+def test_an_edit_that_changed_nothing_says_so_and_counts_no_lines() -> None:
+    card = Card("c", "write_to_file", display=builtin_display("write_to_file"), known_summary="a.txt")
+    settle(card, ToolResult((TextBlock("a.txt is so already.\nNothing was written."),)))
+    assert words(draw(card, ScreenLook())) == "✓ write_to_file  a.txt\n  a.txt is so already."

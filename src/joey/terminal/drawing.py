@@ -185,7 +185,7 @@ def outcome(card: Card, look: Look) -> Text:
         return fold(inked(first if card.shown and not look.in_full else text, "red"), look)
     if look.in_full:
         return inked(text, "dim")
-    counts = rest and not card.shown and not card.display.headed
+    counts = rest and not card.shown and not card.display.headed and card.display.kind != "edit"
     return inked(_counted(text) if counts else first[:_SHORT], "dim")
 
 

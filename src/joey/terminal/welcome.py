@@ -11,14 +11,14 @@ HINTS = "/ commands · @ files · ? keys"
 UNKNOWN = "…"
 
 
-def welcome(place: NamedPlace, model: str, profile: str) -> str:
-    """The lines of the first screen. Whatever is not known yet is `UNKNOWN`."""
+def welcome(place: NamedPlace, model: str, profile: str, switch: str = "Shift+Tab") -> str:
+    """The lines of the first screen. Whatever is not known yet is `UNKNOWN`. `switch` is what changes the profile."""
     return "\n".join(
         [
             "Joey. Type a task.",
             f"  folder     {place}",
             f"  model      {model or UNKNOWN}",
-            f"  approvals  {profile or UNKNOWN} (Shift+Tab changes it)",
+            f"  approvals  {profile or UNKNOWN} ({switch} changes it)",
             f"  {HINTS}",
         ]
     )

@@ -108,7 +108,7 @@ class Plain:
     def _begin(self) -> None:
         choices = self.session.choices
         services, status = self.session.services, self.session.status
-        hello = welcome(services.place(), status.model, status.profile)
+        hello = welcome(services.place(), status.model, status.profile, "joey --approve")
         self._print(resume_task(self, choices.resume) if choices.resume else hello)
         if choices.resume and choices.mode:
             self.session.choose(mode=choices.mode)
