@@ -64,6 +64,7 @@ async def test_tools_that_were_called_without_success_are_left_out_until_a_call_
     kit.change(provider=provider)
     (kit.workspace / "a.txt").write_text("hello\n")
     (kit.workspace / "b.txt").write_text("new")
+    (kit.workspace / "c.bin").write_bytes(b"\0")  # not shown: a model that was shown all there is cannot read
     assert (await kit.run()).outcome == "completed"
     assert [_left_out(request) for request in provider.requests[:6]] == [
         set(), set(), {"read_file"}, set(), {"write_to_file"}, set(),
