@@ -11,7 +11,7 @@ import pytest
 from dialect_cases import tools_of
 from gbnf import Grammar
 from joey import protocols
-from joey.messages import ToolUseBlock
+from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols.dialects.protocol import DialectProtocol
 from joey.toolspec import ToolChoice
 
@@ -47,7 +47,7 @@ def check(name: str, text: str) -> int:
 @pytest.mark.parametrize("name", protocols.dialect_names())
 def test_a_grammar_admits_what_is_written_and_is_read_as_valid_calls(name: str) -> None:
     protocol, rng = dialect(name), random.Random(name)
-    required = Grammar(protocol.grammar(TOOLS, ToolChoice("required")))
+    required = Grammar(protocol.grammar(TOOLS, ToolChoice("required", parallel=False)))
     auto = Grammar(protocol.grammar(TOOLS[:2], ToolChoice()))
     for tool, arguments in ARGUMENTS.items() if name != INDENTED else ():
         written = protocol.encode_call(ToolUseBlock("call00001", tool, arguments), TOOLS).text
@@ -55,6 +55,17 @@ def test_a_grammar_admits_what_is_written_and_is_read_as_valid_calls(name: str) 
         assert tool != "get_weather" or not auto.refusal(written)
     assert check(name, required.sample(rng, 100)) == 1
     check(name, auto.sample(rng, 100))
+
+
+@pytest.mark.parametrize("name", protocols.dialect_names())
+def test_a_reply_that_must_call_may_make_several_calls_where_the_dialect_can(name: str) -> None:
+    protocol, rng = dialect(name), random.Random(name)
+    several = Grammar(protocol.grammar(TOOLS, ToolChoice("required")))
+    calls = [ToolUseBlock(f"call0000{at}", "get_weather", {"city": "Paris"}) for at in (1, 2)]
+    written = "".join(block.text for block in protocol.encode_turn(calls, TOOLS) if isinstance(block, TextBlock))
+    if name != INDENTED and check(name, written) == 2 and protocol.style.text == "%R":
+        assert not several.refusal(written)
+    assert check(name, several.sample(rng, 100)) >= 1
 
 
 @pytest.mark.parametrize("name", ["hermes", "mistral_v11", "minimax_m2", "pythonic", "harmony"])

@@ -19,7 +19,7 @@ from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.toolspec import ToolChoice, ToolSpec
 
-REQUIRED = ToolChoice("required")
+REQUIRED = ToolChoice("required", parallel=False)
 PROTOCOLS = [name for name in text_names() if get(name).grammar(()) is not None]
 
 
@@ -102,6 +102,14 @@ def test_required_is_one_call_and_nothing_else(protocol: str) -> None:
     required = grammar(protocol, READ, WRITE)
     assert required.admits(call)
     assert not required.admits("") and not required.admits(f"Sure. {call}") and not required.admits(call + call)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_required_is_one_call_or_more_where_calls_may_be_parallel(protocol: str) -> None:
+    read, write = encoded(protocol, READ, {"path": "a.py"}), encoded(protocol, WRITE, {"path": "b", "content": "x"})
+    required = grammar(protocol, READ, WRITE, choice=ToolChoice("required"))
+    assert required.admits(read) and required.admits(read + write) and required.admits(f"{read}\n{write}\n{read}")
+    assert not required.admits("") and not required.admits(f"{read}and{write}")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from gbnf import Grammar, Machine
 from joey import protocols
 from joey.messages import TextBlock, ToolUseBlock
+from joey.schema.example import example_call
 from joey.tools.builtin import builtin_tools
 from joey.toolspec import ToolChoice, ToolSpec
 from random_tools import TRICKY, calls, texts
@@ -26,7 +27,7 @@ FEW = settings(max_examples=max(1, settings.default.max_examples // 4 if setting
 PROTOCOLS = [name for name in protocols.text_names() if protocols.get(name).grammar(()) is not None]
 SPECS = [each.spec for each in builtin_tools()]
 BUILT_IN = {
-    (protocol, mode): Grammar(protocols.get(protocol).grammar(SPECS, ToolChoice(mode)) or "")
+    (protocol, mode): Grammar(protocols.get(protocol).grammar(SPECS, ToolChoice(mode, parallel=mode == "auto")) or "")
     for protocol in PROTOCOLS
     for mode in ("required", "auto")
 }
@@ -90,14 +91,14 @@ def test_a_reply_that_must_be_a_call_of_a_built_in_tool_is_read_as_one(protocol:
 @FEW
 @given(st.integers(0, 2**32))
 def test_text_with_calls_of_built_in_tools_is_read_without_a_mistake(protocol: str, seed: int) -> None:
-    wishes = [*TRICKY, *PROSE, *(encoded(protocol, spec, dict(spec.example_call)) for spec in SPECS[:6])]
+    wishes = [*TRICKY, *PROSE, *(encoded(protocol, spec, dict(example_call(spec))) for spec in SPECS[:6])]
     check_reply(BUILT_IN[protocol, "auto"].wander(random.Random(seed), wishes), protocol, SPECS)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_the_example_of_a_built_in_tool_is_admitted_alone_and_amid_text(protocol: str, spec: ToolSpec) -> None:
-    call = encoded(protocol, spec, dict(spec.example_call))
+    call = encoded(protocol, spec, dict(example_call(spec)))
     assert not BUILT_IN[protocol, "required"].refusal(call)
     for prose in PROSE:
         if protocol == "morph_xml" and "<read_file>" in prose:
@@ -133,9 +134,11 @@ def test_a_call_of_any_tool_that_is_admitted_is_read_and_valid(
     protocol: str, one: tuple[ToolSpec, Any], other: tuple[ToolSpec, Any], seed: int
 ) -> None:
     specs, rng = [one[0], other[0]], random.Random(seed)
-    required = Grammar(protocols.get(protocol).grammar(specs, ToolChoice("required")) or "")
+    required = Grammar(protocols.get(protocol).grammar(specs, ToolChoice("required", parallel=False)) or "")
+    several = Grammar(protocols.get(protocol).grammar(specs, ToolChoice("required")) or "")
     for budget in (20, 150):
         assert check_reply(required.sample(rng, budget), protocol, specs) == 1
+        assert check_reply(several.sample(rng, budget), protocol, specs) >= 1
     auto = Grammar(protocols.get(protocol).grammar(specs, ToolChoice()) or "")
     wishes = [*TRICKY, *(encoded(protocol, spec, arguments) for spec, arguments in (one, other))]
     check_reply(auto.wander(rng, wishes, 100), protocol, specs)

@@ -8,6 +8,7 @@ import pytest
 
 from joey import protocols
 from joey.messages import TextBlock, ToolUseBlock
+from joey.schema.example import example_call
 from joey.tools.base import Tool
 from joey.tools.builtin import builtin_tools
 
@@ -18,7 +19,7 @@ IN_TEXT = [name for name in protocols.names() if protocols.get(name).in_text]
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 @pytest.mark.parametrize("protocol", IN_TEXT)
 def test_the_example_of_a_tool_reads_back(protocol: str, tool: Tool[Any]) -> None:
-    arguments = tool.spec.example_call
+    arguments = example_call(tool.spec)
     block = protocols.get(protocol).encode_call(ToolUseBlock("", tool.name, arguments))
     assert isinstance(block, TextBlock)
     [call] = protocols.parse(block.text, protocol=protocol, tools=[tool.spec]).calls

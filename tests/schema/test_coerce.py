@@ -151,6 +151,12 @@ def test_a_member_of_a_union_whose_type_is_no_type_takes_any_value_as_it_is(kind
     assert coerce("5", {"anyOf": [{"type": kind}, {"type": "integer"}]}) == "5"
 
 
+def test_a_string_stays_one_where_a_union_within_the_union_takes_strings() -> None:
+    words = {"oneOf": [{"type": "boolean"}, {"type": "string"}]}
+    assert coerce("0x", {"anyOf": [{"type": "array", "items": {"type": "integer"}}, words]}) == "0x"
+    assert coerce("3", {"anyOf": [{"type": "integer"}, {"anyOf": [{"type": "boolean"}]}]}) == 3
+
+
 def test_what_matches_a_member_of_a_union_is_not_changed_for_an_earlier_one() -> None:
     schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "object", "properties": {"a": {}}}]}
     assert coerce({"a": 1}, schema) == {"a": 1}

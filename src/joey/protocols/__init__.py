@@ -8,7 +8,7 @@
 `parse` does it for a whole reply. The table is open: `register` adds a protocol of your own.
 
 Beside Joey's own protocols there are the dialects of open models (`dialects`), and `yaml_xml`, which `get` knows by
-name as well. They are loaded when the first one is asked for: most programs need none of them.
+name as well. Each is loaded when it is first asked for: most programs need one, and none of the dialects.
 """
 
 from __future__ import annotations
@@ -23,12 +23,7 @@ from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.events import StreamEvent
 from joey.protocols.base import BaseParser, OnError, ParseError, Parser, Protocol
-from joey.protocols.json_mix.protocol import JsonMixProtocol
-from joey.protocols.morph_xml.protocol import MorphXmlProtocol
-from joey.protocols.native import NativeProtocol
 from joey.protocols.reply import Reply, ReplyBuilder, collect
-from joey.protocols.tool_choice import ToolChoiceProtocol
-from joey.protocols.xml.protocol import XmlProtocol
 from joey.toolspec import ToolSpec
 
 __all__ = [
@@ -49,6 +44,14 @@ __all__ = [
     "text_names",
 ]
 
+_OWN = {
+    "native": ("native", "NativeProtocol"),
+    "xml": ("xml.protocol", "XmlProtocol"),
+    "json_mix": ("json_mix.protocol", "JsonMixProtocol"),
+    "morph_xml": ("morph_xml.protocol", "MorphXmlProtocol"),
+    "tool_choice": ("tool_choice", "ToolChoiceProtocol"),
+}
+"""Joey's own, each loaded when it is first asked for: module and class."""
 _PROTOCOLS: dict[str, Protocol] = {}
 
 
@@ -61,16 +64,18 @@ def get(name: str) -> Protocol:
     """The protocol of this name."""
     if name in _PROTOCOLS:
         return _PROTOCOLS[name]
+    if name in _OWN:
+        module, kind = _OWN[name]
+        register(getattr(importlib.import_module(f"{__name__}.{module}"), kind)())
+        return _PROTOCOLS[name]
     if name == "yaml_xml":
         return _yaml_xml()
     dialects = _dialects()
     if name not in dialects:
-        near = difflib.get_close_matches(str(name), _PROTOCOLS, n=1) or difflib.get_close_matches(
-            str(name), dialects, n=1
-        )
+        near = difflib.get_close_matches(str(name), names(), n=1) or difflib.get_close_matches(str(name), dialects, n=1)
         hint = f"did you mean {near[0]!r}? Known: " if near else "choose one of "
         others = f"and {len(dialects)} dialects of open models (joey protocols)"
-        raise UsageError(f"there is no protocol {name!r}; {hint}{', '.join(_PROTOCOLS)}, {others}")
+        raise UsageError(f"there is no protocol {name!r}; {hint}{', '.join(names())}, {others}")
     return dialects[name]
 
 
@@ -101,17 +106,17 @@ def _yaml_xml() -> Protocol:
 
 
 def names() -> tuple[str, ...]:
-    return tuple(_PROTOCOLS)
+    return tuple(dict.fromkeys((*_OWN, *_PROTOCOLS)))
 
 
 def task_names() -> tuple[str, ...]:
     """The protocols that a task can be held in: all but those of forced calls."""
-    return tuple(name for name, protocol in _PROTOCOLS.items() if not protocol.forced)
+    return tuple(name for name in names() if not get(name).forced)
 
 
 def text_names() -> tuple[str, ...]:
     """Those of them in which calls are written in the answer's text."""
-    return tuple(name for name in task_names() if _PROTOCOLS[name].in_text)
+    return tuple(name for name in task_names() if get(name).in_text)
 
 
 def parse(
@@ -131,7 +136,3 @@ def parse(
             raise UsageError(f"a reply is a text or the chunks of joey.chunks, not {type(chunk).__name__}: {chunk!r}")
         events += parser.feed(chunk)
     return collect(events + parser.finish())
-
-
-for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol(), MorphXmlProtocol(), ToolChoiceProtocol()):
-    register(_protocol)

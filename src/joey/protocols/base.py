@@ -200,6 +200,8 @@ class Protocol(ABC):
     """Whether a reply is one call and nothing else, for requests that force a tool. No task is held in it."""
     thinks_in_text: ClassVar[bool] = False
     """Whether reasoning is written in the answer's text too, between markers."""
+    broken_as_text: bool = True
+    """Whether a call that cannot be read is text in an answer that has no other way to say so."""
     options: ClassVar[Sequence[str]] = ()
     """The names that `with_options` takes."""
 
@@ -240,9 +242,9 @@ class Protocol(ABC):
     def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str | None:
         """What a legal reply is, in llama.cpp's GBNF, for servers that let a model write nothing else.
 
-        `auto` is free text and any number of calls (one, if the choice is not `parallel`); `required` and `one` are
-        one call and nothing else; `none` is free text without calls. None if the protocol has no grammar, as native
-        calls do not: the provider sees to those.
+        `auto` is free text and any number of calls; `required` is one call or more and nothing else; `one` is one call
+        and nothing else; `none` is free text without calls. Without `parallel` there is one call at most. None if the
+        protocol has no grammar, as native calls do not: the provider sees to those.
         """
         return None
 

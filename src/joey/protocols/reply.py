@@ -7,6 +7,7 @@ stands there as text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ from joey.events import (
 )
 from joey.messages import Block, ReasoningBlock, StopReason, TextBlock, ToolUseBlock
 from joey.usage import Usage
+from joey.wire import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class ReplyBuilder:
                 self._parts.append(None)
             case ToolCallFinished(call_id, name, arguments):
                 self._calls.append(event)
-                self._parts[self._places[call_id]] = ToolUseBlock(call_id, name, arguments)
+                self._parts[self._places[call_id]] = ToolUseBlock(call_id, name, _object(arguments))
             case ToolCallMalformed(call_id, _, source):
                 self._malformed.append(event)
                 place = self._places.get(call_id, len(self._parts))
@@ -116,3 +118,16 @@ def _blocks(parts: Iterable[Block | str | None]) -> Iterator[Block]:
 def _text_block(pieces: list[str]) -> Iterator[Block]:
     if text := "".join(pieces):
         yield TextBlock(text)
+
+
+def _object(arguments: JsonValue) -> JsonObject:
+    """Arguments as a conversation keeps them: an object, whatever the model wrote; `Reply.calls` has that."""
+    if isinstance(arguments, str):
+        try:
+            found = json.loads(arguments)
+        except (ValueError, RecursionError):
+            found = None
+        arguments = found if isinstance(found, dict) else arguments
+    if isinstance(arguments, dict):
+        return arguments
+    return {} if arguments is None else {"arguments": arguments}

@@ -24,6 +24,7 @@ from joey.protocols.buffer import Pieces
 from joey.protocols.grammar.gbnf import GrammarRules, callable_tools
 from joey.protocols.json.relaxed import RelaxedJsonError, loads
 from joey.protocols.json_mix.protocol import call_rule, encode_results
+from joey.schema.example import example_call
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonObject, JsonValue
 
@@ -140,7 +141,7 @@ def _call_text(name: str, arguments: JsonObject) -> str:
 
 def _describe_tool(tool: ToolSpec) -> str:
     schema = json.dumps(tool.schema, ensure_ascii=False)
-    example = _call_text(tool.name, tool.example_call)
+    example = _call_text(tool.name, example_call(tool))
     lines = [f"### {tool.name}", tool.description, f"Arguments (JSON Schema): {schema}", f"Example: {example}"]
     return "\n".join(line for line in lines if line)
 

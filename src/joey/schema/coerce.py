@@ -29,7 +29,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from joey.schema.kinds import is_a, named_kinds, type_of
@@ -122,7 +122,7 @@ class _Coercion:
         """The value as the first member that the result fits. A string stays one if any member takes strings."""
         resolved = [self._resolve(member) for member in options]
         if isinstance(value, str):
-            for member in resolved:
+            for member in self._flattened(resolved):
                 if _takes_strings(member):
                     return _string(value, member)
             if value.strip() == "null" and any(_is_of_type(None, member) for member in resolved):
@@ -137,6 +137,20 @@ class _Coercion:
             if self._matches(result, member):
                 return result
         return value
+
+    def _flattened(self, options: list[Schema]) -> Iterator[Schema]:
+        """The members of a union, and of unions among them, each once."""
+        waiting, seen = options[::-1], set[int]()
+        while waiting:
+            member = self._resolve(waiting.pop())
+            if id(member) in seen:
+                continue
+            seen.add(id(member))
+            inner = members(member) if type_of(member) is None else []
+            if inner:
+                waiting += inner[::-1]
+            else:
+                yield member
 
     def _matches(self, value: JsonValue, schema: Schema) -> bool:
         """Whether a coerced value is of the schema's kind: enough to choose between the members of a union."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from joey.schema.kinds import named_kinds
 from joey.schema.references import Schema, members, properties, required, resolve, without
+from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
 _BY_NAME = {
@@ -58,6 +59,11 @@ _BY_FORMAT = {
 _MAX_DEPTH = 8
 _MAX_VALUES = 5_000
 _MAX_ITEMS = 10
+
+
+def example_call(tool: ToolSpec) -> JsonObject:
+    """The arguments that show how a tool is called: its own example, or one made from its schema."""
+    return tool.example or example_arguments(tool.schema)
 
 
 def example_arguments(schema: JsonObject) -> dict[str, Any]:

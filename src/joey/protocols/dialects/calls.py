@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol as Interface
 
-from joey.events import ArgumentPath, StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
+from joey.events import StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import StopReason
 from joey.protocols.buffer import Pieces
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.toolspec import ToolSpec
-from joey.wire import JsonObject, JsonValue
+from joey.wire import ArgumentPath, JsonObject, JsonValue
 
 MARKUP: ArgumentPath = ()
 
@@ -38,6 +38,10 @@ class Sink(Interface):
 
     @property
     def stop_reason(self) -> StopReason | None: ...
+
+    @property
+    def in_word(self) -> bool:
+        """Whether the text so far ends with a word or a tag, and nothing came behind it."""
 
 
 class OpenCall:

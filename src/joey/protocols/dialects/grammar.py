@@ -20,7 +20,17 @@ from joey.protocols.dialects.frame import marks_of
 from joey.protocols.dialects.grammar_values import GemmaRules, PythonRules, cdata, raw_text, short_words
 from joey.protocols.dialects.spec import Channels, Dialect, Function, Tagged
 from joey.protocols.dialects.styles import Style
-from joey.protocols.grammar.gbnf import EMPTY, GrammarRules, Way, callable_tools, either, literal, must_call, optional
+from joey.protocols.grammar.gbnf import (
+    EMPTY,
+    GrammarRules,
+    Way,
+    callable_tools,
+    either,
+    literal,
+    must_call,
+    optional,
+    several,
+)
 from joey.protocols.grammar.json_values import Branch, JsonRules, branches, is_filled, properties_of
 from joey.schema.kinds import kind_of
 from joey.toolspec import ToolChoice, ToolSpec
@@ -51,10 +61,12 @@ class _Maker:
     # The reply
 
     def text(self, tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
-        calls = self._calls(tools, choice.parallel and not must_call(tools, choice)) if tools else ""
+        many = several(choice) if must_call(tools, choice) else choice.parallel
+        calls = self._calls(tools, many) if tools else ""
         think = self._think()
         if must_call(tools, choice):
-            return self._rules.text(f"{think} {calls}".strip())
+            more = f" ({calls})*" if many and self._style.text == "%R" and not self._may_repeat() else ""
+            return self._rules.text(f"{think} {calls}{more}".strip())
         words = self._text_words()
         free = self._rules.rule("text", raw_text(self._rules, "text-part", words))
         if self._style.text != "%R":

@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import re
 
-from joey.events import ArgumentPath
 from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of, skip_broken
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import Json
 from joey.protocols.json.relaxed.reader import RelaxedPiece, RelaxedReader
 from joey.schema.references import properties
-from joey.wire import JsonObject, JsonValue
+from joey.wire import ArgumentPath, JsonObject, JsonValue
 
 FENCES = ("```json\n", "```json\r\n", "```\n", "```JSON\n", "```tool_call\n", "```")
 _BEGINS = Markers(("{", "[", *FENCES))
@@ -324,7 +323,7 @@ class _Value:
             if under in _OTHER_ARGUMENTS and under not in self._spec.arguments:
                 call.repair(f"the arguments stand under {under!r}")
             arguments = self._arguments_in(given)
-            call.finish({} if arguments is None else arguments)
+            call.finish({} if arguments is None and not (self._spec.null and under) else arguments)
 
     def end(self, closer: str) -> None:
         """The closer came, or another call."""

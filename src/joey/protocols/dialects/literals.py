@@ -17,11 +17,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from joey.events import ArgumentPath
 from joey.protocols.dialects.source import Markers, Source, Wait
-from joey.wire import JsonValue
+from joey.wire import ArgumentPath, JsonValue
 
 MAX_DEPTH = 100
+MAX_WORD = 4096
+"""Characters of a name or number; Python reads no number of more than 4,300 digits."""
 Piece: TypeAlias = Callable[[ArgumentPath, str, str, bool], None]
 
 _WORD = re.compile(r"[^\s,\])}:=(\[{]*")
@@ -140,7 +141,7 @@ class LiteralReader:
             raise LiteralError(f"expected a name, got {first!r}")
         return word
 
-    def _run(self, pattern: re.Pattern[str], limit: int = 4096) -> Wait[str]:
+    def _run(self, pattern: re.Pattern[str], limit: int = MAX_WORD) -> Wait[str]:
         """The text that a pattern takes here, which ends before the text does; taken."""
         source = self._source
         while True:
@@ -160,13 +161,15 @@ class LiteralReader:
         while True:  # looked at, and taken only when it is known what it is
             match = (_BARE if self._tokens else _WORD).match(source.text, source.at)
             word = match.group() if match else ""
-            if source.at + len(word) < len(source.text) or len(word) > 4096 or not (yield from source.more()):
+            if source.at + len(word) < len(source.text) or len(word) > MAX_WORD or not (yield from source.more()):
                 break
+        if len(word) > MAX_WORD:
+            raise LiteralError("a name or number is too long")
         plain = word.strip()
         value: JsonValue
         if plain in _CONSTANTS:
             value = _CONSTANTS[plain]
-        elif _NUMBER.fullmatch(plain) and len(plain) < 400:
+        elif _NUMBER.fullmatch(plain):
             value = number(plain)
         elif self._tokens and plain:
             source.at += len(word)

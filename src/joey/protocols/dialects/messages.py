@@ -42,6 +42,7 @@ class MessageReader:
         self._body = _body_reader(sink, source, spec, frame)
         self._begins = Markers(spec.start)
         self._anywhere = Markers((*spec.start_anywhere, *spec.ends))
+        self._in_text = Markers((*spec.start_anywhere, *spec.start_in_text, *spec.ends))
         self._headers = Markers((*spec.message, *spec.ends))
         self._never_closed = False  # reasoning was opened, and the whole reply holds nothing that closes it
         self._sections, self._section_close = Markers(frame.section[0]), frame.section[1]
@@ -49,7 +50,8 @@ class MessageReader:
     def read(self) -> Wait[None]:
         source, spec = self._source, self._spec
         while True:
-            opening = yield from source.here(self._begins)
+            opening, end = yield from source.after_space(self._begins)
+            lead = source.take(end - len(opening)) if opening is not None else ""
             if opening is None:
                 if (yield from self._foreign_reasoning()):
                     continue
@@ -60,7 +62,7 @@ class MessageReader:
                     self._sink.markup(found)
                     continue
                 source.unread(found)
-            yield from self._message(opening or "")
+            yield from self._message(opening or "", lead)
 
     def _foreign_reasoning(self) -> Wait[bool]:
         """Reasoning as other models write it, where a message is expected: what stands in it is no message."""
@@ -81,13 +83,14 @@ class MessageReader:
         self._sink.message_ended(was_call=False)
         return True
 
-    def _message(self, opening: str) -> Wait[None]:
+    def _message(self, opening: str, lead: str) -> Wait[None]:
+        """A message behind the space that was taken; text if it has no header."""
         source, spec = self._source, self._spec
         header, end = yield from source.within(self._headers, MAX_MESSAGE_HEADER)
         if end is None or end in spec.ends:
-            self._sink.text(source.take(max(1, len(opening))))
+            self._sink.text(lead + source.take(max(1, len(opening))))
             return
-        header = source.take(len(header) + len(end))
+        header = lead + source.take(len(header) + len(end))
         call = re.search(spec.recipient, header)
         if call is not None:
             yield from self._call(header, call["name"])
@@ -106,7 +109,7 @@ class MessageReader:
         """The text of a message up to what ends it. In text, a header that is only quoted does not."""
         give = self._sink.reasoning if thinks else self._sink.text
         while True:
-            found = yield from self._source.until(self._anywhere, give)
+            found = yield from self._source.until(self._anywhere if thinks else self._in_text, give)
             if thinks or found is None or found in self._spec.ends or not self._sink.quoted(found):
                 return found
             give(found)

@@ -159,7 +159,7 @@ class NamedJsonReader:
             if extra != "```":
                 call.repair("an extra closing bracket")
             call.markup(source.take(end))
-        self._finish(call, {} if arguments is None else arguments)
+        self._finish(call, {} if arguments is None and not self._spec.null else arguments)
 
     def _finish(self, call: OpenCall, arguments: JsonValue) -> None:
         if call.name is None:

@@ -4,8 +4,8 @@
     REASONING  the same up to its closing marker, or to a call's opener where the dialect allows that
     CALLS      the call grammar reads; inside a section, one call after another
 
-Markup of the frame is reported as such. A closer that closes nothing is markup directly behind a call, and text
-elsewhere; a token that ends the turn is markup at the end of the reply only.
+Markup of the frame is reported as such. A closer that closes nothing is markup directly behind a call (if the
+table does not say otherwise), and text elsewhere; a token that ends the turn is markup at the end of the reply only.
 
 What is only quoted or thought of is no call. A marker inside Markdown code or in a quotation is text (`prose`). A call
 inside reasoning is reasoning: only if the reply ends without the closing marker did the call end it, so that it is
@@ -89,7 +89,8 @@ class DialectParser(SteppedParser):
         elif found in marks.think_close:
             self.markup(found)
         else:
-            (self.markup if self._behind_call and found not in marks.foreign_think else self.text)(found)
+            is_markup = self._behind_call and found not in marks.foreign_think
+            (self.markup if is_markup and not self._dialect.frame.stray_closers else self.text)(found)
 
     def _stop_token(self, found: str) -> Wait[None]:
         end = yield from self._source.space()

@@ -10,6 +10,7 @@ from joey.protocols.dialects.spec import Dialect
 from joey.protocols.dialects.styles import Style
 from joey.protocols.dialects.templates import TEMPLATES
 from joey.protocols.dialects.writer import write_calls
+from joey.schema.example import example_call
 from joey.toolspec import ToolSpec
 
 
@@ -25,7 +26,7 @@ def declaration(dialect: Dialect, style: Style, tools: Sequence[ToolSpec]) -> st
 def example(dialect: Dialect, style: Style, tools: Sequence[ToolSpec]) -> str:
     """One call as the dialect writes it."""
     tool = next((tool for tool in tools if tool.parameters), tools[0])
-    return write_calls(dialect, style, (ToolUseBlock("0", tool.name, tool.example_call),), tools)
+    return write_calls(dialect, style, (ToolUseBlock("0", tool.name, example_call(tool)),), tools)
 
 
 def reminder(dialect: Dialect, style: Style, tools: Sequence[ToolSpec]) -> str:

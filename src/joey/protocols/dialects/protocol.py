@@ -28,6 +28,7 @@ class DialectProtocol(Protocol):
     def __init__(self, dialect: Dialect, prompt_tail: str = "") -> None:
         self.dialect = dialect
         self.name = dialect.name
+        self.broken_as_text = dialect.broken_as_text
         self.style = STYLES[dialect.name]
         self.prompt_tail = prompt_tail
 

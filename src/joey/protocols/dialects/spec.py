@@ -38,6 +38,8 @@ class Frame:
     """Around all calls of a turn. Models leave it out, so it is not missed."""
     stops: Marks = ()
     """Tokens that end the turn; a server may leave the last one in the text."""
+    stray_closers: bool = False
+    """Whether a closer that closes nothing is text behind a call too, as the model's server says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Json:
     """Whether a bare call may stand in a code fence."""
     between: str = ""
     """What may stand between two bare calls."""
+    null: bool = False
+    """Whether arguments that are null stay null, as the model's server says; else they are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ class NamedJson:
     """Whether the first opener stands in the prompt."""
     text_name: str = ""
     """The name that says that text follows, not a call."""
+    null: bool = False
+    """Whether arguments that are null stay null, as the model's server says; else they are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +183,8 @@ class Channels:
     """A regular expression of the header with the group `name`: the message is a call."""
     reasoning: str
     """A regular expression of headers whose message is reasoning; all others are text."""
+    start_in_text: Marks = ()
+    """What begins a header in the middle of text too, where the model left out what stands before it."""
 
 
 Grammar: TypeAlias = Json | NamedJson | Tagged | Function | Channels
@@ -193,6 +201,8 @@ class Dialect:
     """Which models write it."""
     template: str = ""
     """The dialect whose declaration it shares."""
+    broken_as_text: bool = False
+    """Whether the model's servers leave a call that cannot be read in the text: then an answer in their form does."""
 
     @property
     def engine(self) -> str:

@@ -33,6 +33,7 @@ class SteppedParser(BaseParser):
         self._prose = Prose()
         self._blank = True  # nothing but space and markup came
         self._behind_call = False  # nothing but space and markup came since a call
+        self._last = ""  # the last character of the text, if nothing else came since
         self._steps = self._reply()
         self._done = False
 
@@ -83,6 +84,10 @@ class SteppedParser(BaseParser):
         self._prose.read(marker[: len(marker) - len(marker.lstrip())])
         return self._prose.quotes_marker(runs_on=runs_on, opens=opens)
 
+    @property
+    def in_word(self) -> bool:
+        return self._last.isalnum() or self._last in ("_", ">")
+
     def message_ended(self, *, was_call: bool) -> None:
         if was_call:
             self._behind_call = True
@@ -104,6 +109,7 @@ class SteppedParser(BaseParser):
             if not words:
                 return
             text, self._blank, self._behind_call = words, False, False
+        self._last = text[-1]
         self._emit_text(text)
 
     def reasoning(self, text: str) -> None:
@@ -116,11 +122,13 @@ class SteppedParser(BaseParser):
 
     def markup(self, text: str) -> None:
         if text:
+            self._last = ""
             self._out.append(MarkupDelta(text))
 
     def call_begins(self, given_id: str) -> str:
         self._close_reasoning()
         self._close_text()
+        self._last = ""
         call_id = self._new_call_id()
         call_id = given_id if given_id and given_id not in self._ids else call_id
         self._ids.add(call_id)

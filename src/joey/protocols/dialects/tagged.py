@@ -110,7 +110,8 @@ class TaggedReader:
             broken = found not in self._spec.open
         header, length = yield from self._header(0)
         loose = self._spec.loose and not wrapped and not in_section
-        if header is None or (loose and not (yield from self._is_certain(header, length))):
+        torn = lead == opener and bool(self._outer) and self._sink.in_word
+        if header is None or (loose and (torn or not (yield from self._is_certain(header, length)))):
             self._sink.text(lead)
             return False
         call = OpenCall(self._sink)
@@ -144,8 +145,9 @@ class TaggedReader:
         return header is not None and bool(header.name)
 
     def reads(self, opener: str, end: int) -> Wait[bool]:
-        """Whether an opener that ends at this place has a header, be it one without a name."""
-        return (yield from self._header_behind(opener, end)) is not None
+        """Whether an opener that ends at this place has a header, be it one with an empty name."""
+        header = yield from self._header_behind(opener, end)
+        return header is not None and bool(header.name or self._spec.name_end)
 
     def _header_behind(self, opener: str, end: int) -> Wait[Header | None]:
         if opener in self._spec.wrap[0]:
@@ -162,7 +164,10 @@ class TaggedReader:
             return None, 0
         length = offset + len(text) + (len(found) if found in self._spec.name_end else 0)
         header = read_header(text)
-        return (header, length) if header is not None and (header.name or self._spec.name_end) else (None, 0)
+        if header is not None and not header.name and not self._spec.name_end:
+            following, _ = yield from source.after_space(self._next, offset + len(text))
+            header = header if following in self._spec.key else None
+        return (header, length) if header is not None else (None, 0)
 
     # The body
 
@@ -179,6 +184,11 @@ class TaggedReader:
             if found in spec.key:
                 header, length = yield from self._key(end)
                 if header is None:
+                    key, length = yield from self._valueless(end)
+                    if key:
+                        call.repair(f"the argument {key!r} has no value")
+                        call.markup(source.take(length))
+                        continue
                     yield from self._skip(call, "an argument's name cannot be read")
                     return
                 call.markup(source.take(length))
@@ -288,6 +298,16 @@ class TaggedReader:
             ahead = yield from source.peek(2, length)
             length += 2 if ahead == "\r\n" else ahead.startswith("\n")
         return header, length
+
+    def _valueless(self, offset: int) -> Wait[tuple[str, int]]:
+        """The name of an argument behind which the call is closed, and where it ends. If the tool declares it there is
+        none: without it, it would be another call."""
+        text, found = yield from self._source.within(self._key_ends, MAX_HEADER, offset)
+        key, end = text.strip(), offset + len(text) + len(found or "")
+        if not self._spec.value or not found or "<" in key or key in self._declared:
+            return "", 0
+        following, _ = yield from self._source.after_space(self._next, end)
+        return (key, end) if following in self._spec.close else ("", 0)
 
     # Values
 
@@ -410,7 +430,7 @@ class TaggedReader:
         found, end = yield from source.after_space(self._next)
         if found in spec.key:
             header, _ = yield from self._key(end)
-            return header is not None
+            return header is not None or bool((yield from self._valueless(end))[0])
         if found is None:
             return bool(source.last and source.at + end >= len(source.text))
         if found in spec.close and wrapped:

@@ -206,5 +206,16 @@ def callable_tools(tools: Sequence[ToolSpec], choice: ToolChoice) -> Sequence[To
 
 
 def must_call(tools: Sequence[ToolSpec] | Mapping[str, object], choice: ToolChoice) -> bool:
-    """Whether the reply is one call and nothing else."""
+    """Whether the reply is calls and nothing else: one, or where `several` is true any number of them."""
     return bool(tools) and choice.mode in ("required", "one")
+
+
+def several(choice: ToolChoice) -> bool:
+    """Whether a reply that must call a tool may make more than one call."""
+    return choice.mode == "required" and choice.parallel
+
+
+def repeated(rules: GrammarRules, call: str) -> str:
+    """One call or more, on lines of their own or not."""
+    one = rules.rule("one-call", call)
+    return f'{one} ("\\n"* {one})*'

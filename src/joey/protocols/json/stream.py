@@ -32,11 +32,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from copy import deepcopy
 from typing import TypeAlias
 
-from joey.events import ArgumentPath
 from joey.protocols.json.partial import partial_value
-from joey.wire import JsonValue
+from joey.wire import ArgumentPath, JsonValue
 
 MAX_DEPTH = 200
 
@@ -142,11 +142,8 @@ class JsonReader:
 
     def fork(self) -> JsonReader:
         """A reader in the same state that goes its own way."""
-        twin = JsonReader()
-        twin.fault, twin.lenient, twin._state, twin._where = self.fault, self.lenient, self._state, self._where
-        twin._path, twin._kinds, twin._key = self._path.copy(), self._kinds.copy(), self._key.copy()
-        twin._blocks, twin._recent, twin.length, twin._tail = [self.text], [], self.length, self._tail
-        return twin
+        self._compact()
+        return deepcopy(self)
 
     def snapshot(self) -> JsonValue:
         """The value as far as it is known, or None. Read again from the text, so that it disturbs nothing."""

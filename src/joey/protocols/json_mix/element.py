@@ -28,10 +28,10 @@ import json
 from collections.abc import Callable
 from typing import TypeAlias
 
-from joey.events import ArgumentPath, StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
+from joey.events import StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.protocols.buffer import partial_suffix
 from joey.protocols.json.relaxed import RelaxedJsonError, RelaxedPiece, RelaxedReader, loads
-from joey.wire import JsonValue
+from joey.wire import ArgumentPath, JsonValue
 
 _ARGUMENTS = ("arguments", "parameters")
 _MARKUP: ArgumentPath = ()

@@ -30,6 +30,7 @@ from joey.protocols.buffer import TagScanner
 from joey.protocols.grammar import gbnf
 from joey.protocols.grammar.json_values import JsonRules, properties_of
 from joey.protocols.json_mix.element import Element
+from joey.schema.example import example_call
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonValue
 
@@ -169,7 +170,7 @@ class JsonMixProtocol(Protocol):
 
     def _describe_tool(self, tool: ToolSpec) -> str:
         schema = json.dumps(tool.schema, ensure_ascii=False)
-        example = self.encode_call(ToolUseBlock("", tool.name, tool.example_call)).text
+        example = self.encode_call(ToolUseBlock("", tool.name, example_call(tool))).text
         lines = [f"### {tool.name}", tool.description, f"Arguments (JSON Schema): {schema}", f"Example: {example}"]
         return "\n".join(line for line in lines if line)
 
@@ -237,7 +238,8 @@ def json_mix_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, tags: tuple[
     offered = gbnf.callable_tools(tools, choice)
     inside = f'"\\n"? {call_rule(offered, rules)} "\\n"? {gbnf.literal(end)}' if offered else ""
     if gbnf.must_call(offered, choice):
-        return rules.text(f"{gbnf.literal(start)} {inside}")
+        call = f"{gbnf.literal(start)} {inside}"
+        return rules.text(gbnf.repeated(rules, call) if gbnf.several(choice) else call)
     step = gbnf.matcher([start])
 
     def ways(state: str) -> list[gbnf.Way[str]]:

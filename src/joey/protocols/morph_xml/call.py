@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from joey.events import ArgumentPath, ToolCallDelta
+from joey.events import ToolCallDelta
 from joey.protocols.buffer import Pieces
 from joey.protocols.json import relaxed as rjson
 from joey.protocols.xml import relaxed as rxml
+from joey.protocols.xml.entities import decode_entities
 from joey.schema.coerce import coerce
 from joey.schema.references import Schema
-from joey.wire import JsonValue
+from joey.wire import ArgumentPath, JsonValue
 
 _SPACE = re.compile(r"\s*")
 _CLOSING_HEAD = re.compile(r"</\s*")
@@ -124,7 +125,7 @@ class OpenElement:
         if not self.path:
             return ToolCallDelta(self.id, (), "", raw)
         self.streamed.add(str(self.path[0]))
-        return ToolCallDelta(self.id, self.path, rxml.decode_entities(raw), raw)
+        return ToolCallDelta(self.id, self.path, decode_entities(raw), raw)
 
     def arguments_so_far(self) -> dict[str, JsonValue]:
         """The arguments that are complete, and the text so far of the one that is growing."""
@@ -134,7 +135,7 @@ class OpenElement:
         except rxml.RxmlError:
             found = {}
         if self.live and self.key:
-            found[self.key] = rxml.decode_entities(source[self.value_start :])
+            found[self.key] = decode_entities(source[self.value_start :])
         return found
 
     def ends_value(self, buffer: str, after: int) -> bool | None:

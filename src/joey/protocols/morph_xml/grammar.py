@@ -45,9 +45,8 @@ def morph_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, original_schema
         for tool in gbnf.callable_tools(tools, choice)
     }
     if gbnf.must_call(calls, choice):
-        return rules.text(
-            gbnf.either([f"{gbnf.literal(f'<{name}')} {gbnf.either(ends)}" for name, ends in calls.items()])
-        )
+        call = gbnf.either([f"{gbnf.literal(f'<{name}')} {gbnf.either(ends)}" for name, ends in calls.items()])
+        return rules.text(gbnf.repeated(rules, call) if gbnf.several(choice) else call)
     text = _Text([tool.name for tool in tools], calls, parallel=choice.parallel)
     return rules.text(rules.automaton("text", _TEXT, text.ways))
 

@@ -33,6 +33,7 @@ from joey.protocols.base import BaseParser, OnError
 from joey.protocols.buffer import Pieces
 from joey.protocols.morph_xml.call import OpenElement, Tags, leaves, read_body
 from joey.protocols.xml import relaxed as rxml
+from joey.protocols.xml.entities import decode_entities
 from joey.schema.references import Schema, resolve
 from joey.toolspec import ToolSpec
 from joey.wire import JsonValue
@@ -115,7 +116,7 @@ class MorphXmlParser(BaseParser):
         elif call.flows and "<" not in text and text and not ("&" in text and _PARTIAL_ENTITY.search(text)):
             self._offset += len(text)
             call.source.add(text)
-            self._out.append(ToolCallDelta(call.id, call.path, rxml.decode_entities(text), text))
+            self._out.append(ToolCallDelta(call.id, call.path, decode_entities(text), text))
             return
         self._scan(text)
 

@@ -21,6 +21,7 @@ from joey.protocols.base import OnError, Protocol
 from joey.protocols.morph_xml.grammar import morph_grammar
 from joey.protocols.morph_xml.parser import MorphXmlParser
 from joey.protocols.morph_xml.writer import write_call
+from joey.schema.example import example_call
 from joey.schema.references import Schema
 from joey.toolspec import ToolChoice, ToolSpec
 
@@ -115,4 +116,4 @@ def describe_tool(tool: ToolSpec, example: str) -> str:
 
 
 def _example(tool: ToolSpec) -> str:
-    return write_call(tool.name, tool.example_call)
+    return write_call(tool.name, example_call(tool))

@@ -26,8 +26,7 @@ from typing import Any, TypeAlias
 
 from joey.protocols.grammar import gbnf
 from joey.protocols.grammar.json_values import Branch, JsonRules, branches, is_filled, properties_of
-from joey.protocols.xml.parser import CUT_TAG
-from joey.protocols.xml.tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, can_be_tag
+from joey.protocols.xml.tags import CUT_TAG, JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, can_be_tag
 from joey.protocols.xml.values import plain_json, read_value
 from joey.schema.kinds import kind_of
 from joey.toolspec import ToolChoice, ToolSpec
@@ -41,9 +40,11 @@ def xml_grammar(tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
     rules = gbnf.GrammarRules()
     offered = [tool for tool in tools if can_be_tag(tool.name)]
     called = gbnf.callable_tools(offered, choice)
-    bodies = {f"<{tool.name}>": _Call(tool, rules).body(ends_reply=gbnf.must_call(called, choice)) for tool in called}
+    ends_reply = gbnf.must_call(called, choice) and not gbnf.several(choice)
+    bodies = {f"<{tool.name}>": _Call(tool, rules).body(ends_reply=ends_reply) for tool in called}
     if gbnf.must_call(bodies, choice):
-        return rules.text(gbnf.either([f"{gbnf.literal(tag)} {body}" for tag, body in bodies.items()]))
+        call = gbnf.either([f"{gbnf.literal(tag)} {body}" for tag, body in bodies.items()])
+        return rules.text(gbnf.repeated(rules, call) if gbnf.several(choice) else call)
     text = _Text([f"<{tool.name}>" for tool in offered], bodies, parallel=choice.parallel)
     return rules.text(rules.automaton("text", _LINE, text.ways))
 

@@ -38,19 +38,27 @@ from dataclasses import dataclass
 
 from joey.chunks import Chunk, TextChunk
 from joey.errors import UsageError
-from joey.events import ArgumentPath, StreamEvent, TextDelta, ToolCallDelta, ToolCallStarted
+from joey.events import StreamEvent, TextDelta, ToolCallDelta, ToolCallStarted
 from joey.protocols.base import BaseParser, OnError
 from joey.protocols.buffer import Pieces
 from joey.protocols.prose import Prose
 from joey.protocols.xml.shown import CollectedValue, ShownValue
-from joey.protocols.xml.tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, TagSet, can_be_tag
+from joey.protocols.xml.tags import (
+    CUT_TAG,
+    JSON_CLOSE,
+    JSON_OPEN,
+    WHITE_SPACE,
+    CallShape,
+    Parameter,
+    TagSet,
+    can_be_tag,
+)
 from joey.protocols.xml.values import leaves, read_json_parameter, read_value
 from joey.toolspec import ToolSpec
-from joey.wire import JsonValue
+from joey.wire import ArgumentPath, JsonValue
 
 _SPACES = re.compile(f"[{WHITE_SPACE}]*")
 _SHOWN_JUNK = 60
-CUT_TAG = 4  # "<" and three letters: less of a tag at the end of a reply is more likely to be text
 
 
 @dataclass(frozen=True, slots=True)

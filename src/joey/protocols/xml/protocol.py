@@ -24,6 +24,7 @@ from joey.protocols.xml.grammar import xml_grammar
 from joey.protocols.xml.parser import XmlParser
 from joey.protocols.xml.tags import WHITE_SPACE, CallShape, Parameter
 from joey.protocols.xml.values import read_value, write_json_parameter
+from joey.schema.example import example_call
 from joey.schema.kinds import kinds_of
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonObject, JsonValue
@@ -129,7 +130,7 @@ def _describe_parameters(tool: ToolSpec) -> Iterator[str]:
 
 
 def _example(tool: ToolSpec) -> str:
-    return write_call(tool.name, tool.example_call, tool)
+    return write_call(tool.name, example_call(tool), tool)
 
 
 def _encode_result(result: ToolResultBlock, label: str) -> list[Block]:

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from joey.protocols.json import relaxed as rjson
+from joey.protocols.xml.entities import decode_entities
 from joey.schema.coerce import NO_SCHEMA, coerce, number_if_safe
 from joey.schema.kinds import type_of
 from joey.schema.references import Schema, members, properties, resolve
@@ -44,8 +45,6 @@ _ATTRIBUTE = re.compile(r"\s*([^\s=>/\"'<]+)(\s*=\s*)?")
 _SPACE = re.compile(r"\s*")
 OPENING = re.compile(r"<[\w$@:]")
 TAG_END = re.compile(r"[^<>]*>")
-_ENTITY = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
-_NAMED = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 _RAW_ELEMENTS = frozenset({"script", "style"})
 _TAG_IN_STRING = re.compile(r"""<[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
 _WRAPPER_NAME = re.compile(r"[^\W\d]")
@@ -87,18 +86,6 @@ def read(text: str, *, entities: bool = True) -> JsonValue:
     """Elements as plain data, without a schema: every leaf is a string, trimmed, with its entities decoded or not."""
     reader = _Reader(text, NO_SCHEMA, "#text", guess=False, entities=entities)
     return reader.value(reader.content(NO_SCHEMA, None, 0), NO_SCHEMA, 0)
-
-
-def decode_entities(text: str) -> str:
-    """The five entities of XML and numeric references, read. Others, such as `&nbsp;`, stay."""
-    return _ENTITY.sub(_decode_entity, text) if "&" in text else text
-
-
-def _decode_entity(match: re.Match[str]) -> str:
-    if match[1]:
-        return _NAMED[match[1]]
-    code = int(match[2]) if match[2] else int(match[3], 16)
-    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
 
 
 @dataclass(slots=True)

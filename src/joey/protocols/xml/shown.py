@@ -7,9 +7,9 @@ value confirms them; its end drops them. Nothing is joined twice, so a megabyte 
 
 from __future__ import annotations
 
-from joey.events import ArgumentPath
 from joey.protocols.buffer import Pieces
 from joey.protocols.xml.tags import WHITE_SPACE, Parameter
+from joey.wire import ArgumentPath
 
 
 class ShownValue:

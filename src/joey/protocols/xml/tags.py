@@ -31,6 +31,7 @@ WHITE_SPACE = (
 
 JSON_OPEN = "<json_parameter name="
 JSON_CLOSE = "</json_parameter>"
+CUT_TAG = 4  # "<" and three letters: less of a tag at the end of a reply is more likely to be text
 
 _VERBATIM = frozenset({"content", "file_text", "old_string", "new_string"})
 _LONG = _VERBATIM | {"diff", "patch"}

@@ -21,14 +21,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from joey.events import ArgumentPath
 from joey.protocols.json import relaxed as rjson
-from joey.protocols.xml.relaxed import decode_entities
+from joey.protocols.xml.entities import decode_entities
 from joey.protocols.xml.tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE
 from joey.schema.coerce import coerce
 from joey.schema.kinds import kinds_of, named_kinds
 from joey.schema.references import members, properties, required, resolve
-from joey.wire import JsonObject, JsonValue
+from joey.wire import ArgumentPath, JsonObject, JsonValue
 
 _TAG = re.compile(r"<(/?)([^\W\d][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(/?)>")
 _ATTRIBUTE = re.compile(r"([\w.:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")

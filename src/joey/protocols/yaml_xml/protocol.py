@@ -20,6 +20,7 @@ from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol, describe_tool
 from joey.protocols.yaml_xml.parser import YamlXmlParser
+from joey.schema.example import example_call
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
@@ -72,7 +73,7 @@ class YamlXmlProtocol(Protocol):
 
 
 def _example(tool: ToolSpec) -> str:
-    return write_call(tool.name, dict(tool.example_call))
+    return write_call(tool.name, dict(example_call(tool)))
 
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")

@@ -7,13 +7,18 @@ from joey.protocols.dialects.table.shared import THINK
 
 FUNCTION = (
     Dialect(
-        "pythonic", Function(bare=True), Frame(stops=("<|eot_id|>", "<|im_end|>")), "Llama 3.2, ToolACE, xLAM pythonic"
+        "pythonic",
+        Function(bare=True),
+        Frame(stops=("<|eot_id|>", "<|im_end|>")),
+        "Llama 3.2, ToolACE, xLAM pythonic",
+        broken_as_text=True,
     ),
     Dialect(
         "llama4_pythonic",
         Function(open=("<|python_start|>",), close=("<|python_end|>",), bare=True),
         Frame(stops=("<|eot|>", "<|eom|>")),
         "Llama 4",
+        broken_as_text=True,
     ),
     Dialect(
         "lfm2",
@@ -33,6 +38,7 @@ FUNCTION = (
         ),
         Frame(think=THINK, stops=("<|im_end|>",)),
         "Olmo 3",
+        broken_as_text=True,
     ),
     Dialect(
         "gemma4",

@@ -15,6 +15,7 @@ JSON = (
         _HERMES,
         Frame(think=THINK_LINES, sep="\n", stops=("<|im_end|>", "<|endoftext|>")),
         "Hermes 2 and 3, Qwen2.5, Qwen3, QwQ, Bielik, Reka",
+        broken_as_text=True,
     ),
     Dialect(
         # What it writes when it is given tools natively: the object in a code fence, or bare, as often as in the tags.
@@ -24,10 +25,10 @@ JSON = (
         "Qwen2.5-Coder",
         template="hermes",
     ),
-    Dialect("granite4", _HERMES, Frame(sep="\n", stops=("<|end_of_text|>",)), "Granite 4"),
+    Dialect("granite4", _HERMES, Frame(sep="\n", stops=("<|end_of_text|>",)), "Granite 4", broken_as_text=True),
     Dialect(
         "ernie45",
-        _HERMES,
+        replace(_HERMES, null=True),
         Frame(
             think=("<think>\n", "\n</think>\n\n\n\n\n"),
             sep="\n\n\n",
@@ -38,16 +39,24 @@ JSON = (
     ),
     Dialect(
         "longcat",
-        Json(open=("<longcat_tool_call>",), close=("</longcat_tool_call>",)),
+        Json(open=("<longcat_tool_call>",), close=("</longcat_tool_call>",), null=True),
         Frame(think=("<longcat_think>\n", "\n</longcat_think>\n"), sep="\n"),
         "LongCat Flash",
+        broken_as_text=True,
     ),
-    Dialect("jamba", Json(open=("<tool_calls>",), close=("</tool_calls>",)), Frame(), "Jamba 1.5 and later"),
+    Dialect(
+        "jamba",
+        Json(open=("<tool_calls>",), close=("</tool_calls>",)),
+        Frame(),
+        "Jamba 1.5 and later",
+        broken_as_text=True,
+    ),
     Dialect(
         "hunyuan_a13b",
         Json(open=("<tool_calls>",), close=("</tool_calls>",)),
         Frame(think=THINK_LINE, removed=("<answer>\n", "\n</answer>", "<answer>", "</answer>"), stops=("<|eos|>",)),
         "Hunyuan A13B",
+        broken_as_text=True,
     ),
     Dialect(
         "apriel",
@@ -88,6 +97,7 @@ JSON = (
         Json(open=("<function_call>",)),
         Frame(sep="\n", stops=("<|endoftext|>",)),
         "Granite 20B Function Calling",
+        broken_as_text=True,
     ),
     Dialect("phi4_mini", Json(open=("functools",)), Frame(stops=("<|end|>",)), "Phi-4 mini"),
     Dialect("firefunction_v2", Json(open=(" functools", "functools")), Frame(stops=("<|eot_id|>",)), "FireFunction v2"),
@@ -112,6 +122,7 @@ JSON = (
         Json(open=("[TOOL_CALLS]", "<tool_call>"), close=("</tool_call>",), bare=True, fenced=True),
         Frame(think=THINK, stops=("<|im_end|>", "<|eot_id|>")),
         "xLAM 2",
+        broken_as_text=True,
     ),
     Dialect(
         "llama3_json",
@@ -132,6 +143,7 @@ JSON = (
         ),
         Frame(stops=("<|message_sep|>", "</s>")),
         "GigaChat 3 and 3.1",
+        broken_as_text=True,
     ),
     Dialect(
         "mistral_v3",

@@ -16,6 +16,7 @@ CHANNELS = (
             body=NamedJson(open=(), header=NAME, args=(), close=("<|call|>", "<|end|>", "<|return|>")),
             recipient=r"to=(?!user\b|assistant\b)(?:functions[.:])?(?P<name>[^\s<]+)",
             reasoning=r"<\|channel\|>analysis",
+            start_in_text=(" to=functions.",),
         ),
         Frame(),
         "gpt-oss",

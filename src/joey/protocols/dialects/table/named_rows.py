@@ -17,6 +17,7 @@ NAMED_JSON = (
         NamedJson(open=(">>>",), header=NAME, args=("\n",), brace=False, prompt_opens=True, text_name="all"),
         Frame(stops=("<|eot_id|>",)),
         "Functionary v3.2",
+        broken_as_text=True,
     ),
     Dialect(
         "mistral_v11",
@@ -120,6 +121,7 @@ NAMED_JSON = (
                 "<|plamo:end_tool_request:plamo|>",
                 "<|plamo:end_tool_arguments:plamo|>",
             ),
+            null=True,
         ),
         Frame(
             think=("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),

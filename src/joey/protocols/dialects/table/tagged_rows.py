@@ -124,12 +124,19 @@ TAGGED = (
         "Laguna XS.2, Laguna S 2.1",
     ),
     Dialect("ling3", _GLM, Frame(think=THINK, stops=("<|role_end|>",)), "Ling 3"),
-    Dialect("spark25", replace(_GLM, reading=Reading(bits=True, python=False)), Frame(think=THINK), "Spark 2.5"),
+    Dialect(
+        "spark25",
+        replace(_GLM, reading=Reading(bits=True, python=False)),
+        Frame(think=THINK, stray_closers=True),
+        "Spark 2.5",
+        broken_as_text=True,
+    ),
     Dialect(
         "iquest_q1",
         replace(_GLM, open=("<iquest_tool_call>",), close=("</iquest_tool_call>",), reading=Reading(literal=True)),
         Frame(think=THINK, think_in_prompt=True),
         "IQuest Q1",
+        broken_as_text=True,
     ),
     Dialect(
         "hy_v3",
@@ -167,6 +174,7 @@ TAGGED = (
             section=(_suffixed("tool_calls", first=""), _suffixed("tool_calls", "/", first="")),
         ),
         "Hunyuan 4 (Hy4)",
+        broken_as_text=True,
     ),
     Dialect(
         "k2_horizon",
@@ -188,6 +196,7 @@ TAGGED = (
             section=(("<ifm|tool_calls>",), ("</ifm|tool_calls>",)),
         ),
         "K2 Horizon",
+        broken_as_text=True,
     ),
     Dialect(
         "minimax_m2",

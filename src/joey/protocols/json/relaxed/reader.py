@@ -18,7 +18,6 @@ import json
 import math
 from typing import Any, NamedTuple
 
-from joey.events import ArgumentPath
 from joey.protocols.json.relaxed.strings import (
     ATOM,
     FENCE_RUN,
@@ -34,7 +33,7 @@ from joey.protocols.json.relaxed.strings import (
     shorten,
     space_without,
 )
-from joey.wire import JsonValue
+from joey.wire import ArgumentPath, JsonValue
 
 MAX_DEPTH = 200
 
