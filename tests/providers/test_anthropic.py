@@ -10,8 +10,9 @@ from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, UsageChunk
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import Abilities, AuthError, CutStreamError, ModelRequest, NetworkError, ReasoningOptions
-from joey.providers.anthropic import AnthropicEncoder, AnthropicProvider
+from joey.providers.anthropic import AnthropicProvider
 from joey.providers.decoding.messages import REDACTED
+from joey.providers.encoding.messages import MessagesEncoder
 from joey.testing import LocalServer, Recording, ScriptedReply, reply
 from joey.testing.script import summary
 from joey.toolspec import ToolChoice, ToolSpec
@@ -33,7 +34,7 @@ READ = ToolSpec("read_file", "Read it.", {"type": "object", "properties": {"path
 
 def body(request: ModelRequest, abilities: Abilities = USUAL) -> Any:
     """What goes over the wire."""
-    return json.loads(bytes(AnthropicEncoder(abilities).body(request)))
+    return json.loads(bytes(MessagesEncoder(abilities).body(request)))
 
 
 async def ask(provider: AnthropicProvider, request: ModelRequest) -> list[Chunk]:
@@ -232,7 +233,7 @@ async def test_a_reply_that_ends_without_a_reason_is_cut() -> None:
 
 
 def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
-    encoder = AnthropicEncoder(USUAL)
+    encoder = MessagesEncoder(USUAL)
     for length in range(1, len(TURNS) + 1):
         request = ModelRequest("claude", TURNS[:length], "S", (READ,))
         assert json.loads(bytes(encoder.body(request))) == body(request)

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 
 from joey.messages import Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import open_model
-from joey.providers.anthropic import AnthropicEncoder
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import USUAL
 from joey.providers.encoding.body import Body, BodyEncoder, entry
 from joey.providers.encoding.chat import ChatEncoder
+from joey.providers.encoding.messages import MessagesEncoder
 from joey.providers.errors import ProviderError
 from joey.providers.openai_responses import ResponsesEncoder
 from joey.testing import Failure, LocalServer, reply
 from joey.testing.script import Scripted
 from joey.toolspec import ToolSpec
 
-Encoder: TypeAlias = AnthropicEncoder | ChatEncoder | ResponsesEncoder
-ENCODERS: list[Callable[[Any], Encoder]] = [AnthropicEncoder, ChatEncoder, ResponsesEncoder]
+Encoder: TypeAlias = MessagesEncoder | ChatEncoder | ResponsesEncoder
+ENCODERS: list[Callable[[Any], Encoder]] = [MessagesEncoder, ChatEncoder, ResponsesEncoder]
 TOOLS = (ToolSpec("read"),)
 PIECE = 64 * 2**10
 

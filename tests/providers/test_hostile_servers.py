@@ -25,8 +25,9 @@ from joey.providers import (
     RateLimitError,
     open_model,
 )
+from joey.providers.anthropic import AnthropicProvider
 from joey.providers.base import ModelRequest, Provider
-from joey.providers.plain_chat import PlainChatProvider
+from joey.providers.openai_chat import OpenAIProvider
 
 KEY = "sk-secret-key"
 CHAT = (
@@ -43,9 +44,9 @@ REPLIES = {
         b'data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"hi"}\n\n'
         b'data: {"type":"response.completed","response":{"status":"completed","output":[]}}\n\n'
     ),
-    "plain": CHAT,
 }
-MODELS = {"messages": "anthropic/m", "chat": "openai/gpt-4.1", "responses": "openai/gpt-6.1-sol"}
+MODELS = ("anthropic/m", "openai/gpt-4.1", "openai/gpt-6.1-sol")
+REPLIES |= {"plain chat": CHAT, "plain messages": REPLIES["messages"]}
 
 
 @asynccontextmanager
@@ -68,10 +69,12 @@ async def serving(answer: bytes, *, holds: bool = False, key: str = KEY) -> Asyn
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         providers: dict[str, Provider] = {
-            wire: open_model(model, base_url=url if wire == "messages" else f"{url}/v1", api_key=key)[0]
-            for wire, model in MODELS.items()
+            "messages": AnthropicProvider(base_url=url, api_key=key),
+            "chat": OpenAIProvider(base_url=f"{url}/v1", api_key=key),
+            "responses": open_model("openai/gpt-6.1-sol", base_url=f"{url}/v1", api_key=key)[0],
+            "plain chat": open_model("openai/gpt-4.1", base_url=f"{url}/v1", api_key=key)[0],
+            "plain messages": open_model("anthropic/m", base_url=url, api_key=key)[0],
         }
-        providers["plain"] = PlainChatProvider(f"{url}/v1", api_key=key)
         yield providers
         for provider in providers.values():
             await provider.close()
@@ -97,6 +100,13 @@ def answer(body: bytes, status: str = "200 OK", kind: str = "text/event-stream",
 
 def chunked(body: bytes) -> bytes:
     return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + f"{len(body):x}\r\n".encode() + body + b"\r\n"
+
+
+async def test_a_failure_inside_names_the_host_and_the_status() -> None:
+    async with serving(answer(b'{"error": {"message": "boom"}}', "500 Oops", "application/json")) as providers:
+        for provider in providers.values():
+            error = await error_of(provider)
+            assert str(error).startswith("127.0.0.1 failed with HTTP 500: boom.") and error.reason == "boom"
 
 
 # Replies that are whole
@@ -138,9 +148,8 @@ async def test_a_packed_reply_is_read(pack: Callable[[bytes], bytes]) -> None:
     coding = "gzip" if pack is gzip.compress else "deflate"
     for wire, reply in REPLIES.items():
         packed = answer(pack(reply), "200 OK", "text/event-stream", f"Content-Encoding: {coding}")
-        if wire != "plain":  # which does not ask for it
-            async with serving(packed) as providers:
-                assert (await chunks_of(providers[wire]))[0] == TextChunk("hi")
+        async with serving(packed) as providers:
+            assert (await chunks_of(providers[wire]))[0] == TextChunk("hi")
 
 
 async def test_bytes_that_are_no_utf8_do_not_cost_the_reply() -> None:
@@ -182,6 +191,11 @@ REPORTED: dict[str, tuple[bytes, type[ProviderError], str]] = {
         answer(b'[{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]'),
         AuthError,
         "API key not valid. Check",
+    ),
+    "bytes in the line of a piece": (
+        answer(b'data: {"choices":[]}\n\n\xff\x00\n\xfa' + CHAT),
+        CutStreamError,
+        "a piece of the reply is lost",
     ),
     "a number of 5,000 digits": (answer(b'data: {"a": ' + b"9" * 5000 + b"}\n\n"), CutStreamError, "a number in the"),
     "a redirect": (
@@ -277,14 +291,14 @@ def test_json_of_any_depth_is_read_or_reported() -> None:
 # What is wrong before anything is sent
 
 
-@pytest.mark.parametrize("model", MODELS.values())
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("port", ["99999", "abc", "1\n", "1 /v1"])
 def test_an_address_that_cannot_be_one_is_refused(model: str, port: str) -> None:
     with pytest.raises(UsageError, match="is no address of a server"):
         open_model(model, base_url=f"http://127.0.0.1:{port}", api_key=KEY)
 
 
-@pytest.mark.parametrize("model", MODELS.values())
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("key", ["sk-abc-é-long", "sk-“quoted”", "sk-\0-null", "sk-two words"])
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(model: str, key: str) -> None:
     with pytest.raises(AuthError, match="has a character that no key has") as raised:
@@ -292,7 +306,7 @@ def test_a_key_that_cannot_be_one_is_refused_without_showing_it(model: str, key:
     assert key not in str(raised.value)
 
 
-@pytest.mark.parametrize("model", MODELS.values())
+@pytest.mark.parametrize("model", MODELS)
 def test_a_blank_key_is_none(model: str) -> None:
     with pytest.raises(MissingKeyError, match="the API key is blank"):
         open_model(model, base_url="http://127.0.0.1:1/v1", api_key=" \n")
@@ -304,7 +318,7 @@ async def test_the_line_end_that_was_copied_with_a_key_is_not_sent() -> None:
             assert (await error_of(provider)).reason == "bad key"
 
 
-@pytest.mark.parametrize("model", MODELS.values())
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("variable", "value", "words"),
     [

@@ -15,14 +15,25 @@ def _python(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-def test_the_sdks_load_only_with_a_provider_of_theirs() -> None:
-    code = "import sys, joey.providers, joey.testing; print({'anthropic', 'openai', 'httpx2'} & set(sys.modules))"
-    assert _python(code).strip() == "set()"
+@pytest.mark.parametrize(
+    ("opened", "loaded"),
+    [
+        ("None", []),
+        ("open_model('ollama/qwen3')", []),
+        ("open_model('openai/gpt-4.1', base_url='http://127.0.0.1:1/v1')", []),
+        ("open_model('anthropic/m', base_url='http://localhost:1')", []),
+        ("open_model('openrouter/m', api_key='k')", ["httpx2", "openai"]),
+        ("open_model('anthropic/m', api_key='k')", ["anthropic", "httpx2"]),
+        ("open_model('anthropic/m', base_url='http://me:pw@localhost:1')", ["anthropic", "httpx2"]),
+        ("open_model('openai/m', base_url='https://localhost:1/v1')", ["httpx2", "openai"]),
+    ],
+)
+def test_the_sdks_load_only_where_they_are_needed(opened: str, loaded: list[str]) -> None:
     code = (
-        "import sys; from joey.providers import open_model; open_model('ollama/qwen3');"
-        "print('openai' in sys.modules, 'anthropic' in sys.modules)"
+        f"import sys, joey.testing; from joey.providers import open_model; {opened};"
+        "print(sorted({'anthropic', 'openai', 'httpx2'} & set(sys.modules)))"
     )
-    assert _python(code).strip() == "True False"
+    assert _python(code).strip() == str(loaded)
 
 
 def test_a_model_is_named_with_its_provider() -> None:

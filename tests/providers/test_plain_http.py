@@ -15,7 +15,8 @@ import pytest
 from joey.chunks import TextChunk
 from joey.messages import Message, TextBlock
 from joey.providers import CutStreamError, ModelRequest, NetworkError, NoServerError, ProviderError
-from joey.providers.plain_chat import PlainChatProvider, is_plain
+from joey.providers.endpoints import is_plain
+from joey.providers.plain_chat import PlainChatProvider
 from joey.providers.plain_http import PlainClient, PlainHttpError, PlainStatusError, ResponseReader
 from joey.testing import Failure, Faults, LocalServer, RawAnswer, reply, same_reply
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from joey.errors import UsageError
 from joey.providers.base import Connection, EngineOptions, ModelRequest, Provider, ReasoningOptions
 from joey.providers.catalogue import Abilities, Api, Catalogue, Prices, abilities_of
-from joey.providers.endpoints import APIS, ENDPOINTS, LOCAL, WIRES, Endpoint
+from joey.providers.endpoints import ENDPOINTS, LOCAL, Endpoint, module_for
 from joey.providers.errors import (
     AuthError,
     BadRequestError,
@@ -97,8 +97,7 @@ def open_model(
     connection = Connection(
         model, address, api_key, endpoint.key_variable, abilities, grammar, engine, custom_tools, endpoint.fields
     )
-    module = APIS[api] if api else WIRES[endpoint.wire]
-    opened: Provider = importlib.import_module(module).connect(connection)
+    opened: Provider = importlib.import_module(module_for(api or endpoint.wire, address)).connect(connection)
     return opened, model
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from joey.chunks import Chunk
+from joey.errors import UsageError
 from joey.messages import Message
 from joey.providers.catalogue import Abilities, Effort, abilities_of
 from joey.providers.errors import ProviderError
@@ -82,6 +83,12 @@ class Connection:
     """Whether tools that are one text are offered as such, to models that were trained on it."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """What the server takes in a request beside the API."""
+
+
+def refuse_grammar(connection: Connection, provider: str) -> None:
+    """For one whose servers take no grammar. Raises UsageError."""
+    if connection.grammar not in (None, "off"):
+        raise UsageError(f"{provider} takes no grammar; servers that speak OpenAI's format may, such as llamacpp/…")
 
 
 class Provider(ABC):

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from joey.images.sizing import ImageLimits
+from joey.images.limits import ImageLimits
 from joey.providers.prices import LongContext, Price, read_price
 from joey.usage import Usage
 
@@ -28,6 +28,8 @@ Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh",
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 """How much a model may think, from least to most."""
 Thinking: TypeAlias = Literal["budget", "adaptive", "both"]
+ResponsesTool: TypeAlias = Literal["custom_tools", "namespaces"]
+RESPONSES_TOOLS: tuple[ResponsesTool, ...] = get_args(ResponsesTool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,8 @@ class Abilities:
     """How Anthropic's format asks for thinking: with a budget, adaptively, or either; None if that is not known."""
     forced_calls: bool = True
     """Whether a reply can be forced to be a call."""
-    custom_tools: bool = False
-    """Whether it was trained on tools that are one text, held to a grammar (Responses)."""
-    namespaces: bool = False
-    """Whether it knows tools in namespaces (Responses)."""
+    responses_tools: frozenset[ResponsesTool] = frozenset()
+    """The kinds of tools of the Responses API that it knows: one text held to a grammar, and those in namespaces."""
     dialect: str | None = None
     """The dialect in which the model writes calls as text, if it has one of its own."""
 
@@ -88,7 +88,7 @@ USUAL = Abilities()
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FactSource:
     """Where something was read, and when."""
 
     url: str
@@ -104,7 +104,7 @@ class ModelFacts:
     price: Price | None = None
     ends: date | None = None
     """The day on which the provider switches it off."""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[FactSource, ...] = ()
     effort: Effort | None = None
     """The effort that the user set for it."""
     budget: int | None = None
@@ -182,6 +182,7 @@ def _names(model: str) -> tuple[str, ...]:
 def _facts(entry: Mapping[str, Any]) -> ModelFacts:
     named = {_RENAMED.get(name, name): value for name, value in entry.items()}
     given = {name: value for name, value in named.items() if name in _FIELDS}
+    given["responses_tools"] = frozenset(name for name in RESPONSES_TOOLS if named.get(name))
     if isinstance(given.get("efforts"), list):
         given["efforts"] = tuple(given["efforts"])
     if isinstance(given.get("image_limits"), Mapping):
@@ -196,9 +197,9 @@ def _facts(entry: Mapping[str, Any]) -> ModelFacts:
     )
 
 
-def _source(name: str) -> Source:
+def _source(name: str) -> FactSource:
     known = _data()["sources"].get(name)
-    return Source(known["url"], str(known["read"]), known.get("note", "")) if known else Source(name, "")
+    return FactSource(known["url"], str(known["read"]), known.get("note", "")) if known else FactSource(name, "")
 
 
 def _price(entry: Any) -> Price | None:

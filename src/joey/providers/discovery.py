@@ -37,7 +37,7 @@ _PRICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundModels:
     """What a server answered: its models with what is known of each, or why there are none."""
 
     address: str
@@ -51,7 +51,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ModelServer:
     """A server that can be asked for its models."""
 
     address: str
@@ -71,9 +71,9 @@ class Server:
         except (OSError, ValueError, HTTPException, RecursionError) as error:
             raise NetworkError(f"{self.address} did not answer with a list of models ({_words(error)})") from None
 
-    def above(self) -> Server:
+    def above(self) -> ModelServer:
         """The same server, without the version at the end of its address."""
-        return Server(self.address.rstrip("/").removesuffix("/v1"), self.headers, self.timeout)
+        return ModelServer(self.address.rstrip("/").removesuffix("/v1"), self.headers, self.timeout)
 
 
 def _words(error: Exception) -> str:
@@ -82,18 +82,18 @@ def _words(error: Exception) -> str:
     return str(getattr(error, "reason", "") or error) or type(error).__name__
 
 
-def find_models(provider: str, address: str, key: str | None = None, timeout: float = 10.0) -> Found:
+def find_models(provider: str, address: str, key: str | None = None, timeout: float = 10.0) -> FoundModels:
     """The models of a provider's server at an address."""
     headers: dict[str, str] = {"Authorization": f"Bearer {key}"} if key else {}
     if provider == "anthropic":
         headers = {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
     try:
-        return Found(address, _READERS.get(provider, _listed)(Server(address, headers, timeout)))
+        return FoundModels(address, _READERS.get(provider, _listed)(ModelServer(address, headers, timeout)))
     except NetworkError as error:
-        return Found(address, problem=error.reason)
+        return FoundModels(address, problem=error.reason)
 
 
-def find_local_servers(addresses: Mapping[str, str], timeout: float = LOCAL_TIMEOUT) -> dict[str, Found]:
+def find_local_servers(addresses: Mapping[str, str], timeout: float = LOCAL_TIMEOUT) -> dict[str, FoundModels]:
     """The servers of this machine that answer, by provider; all are asked at once. Others are not asked at all."""
     here = {name: address for name, address in addresses.items() if is_this_machine(host_of(address))}
     with ThreadPoolExecutor(max(1, len(here))) as pool:
@@ -113,7 +113,7 @@ def usual_addresses(environment: Mapping[str, str]) -> dict[str, str]:
 # What each server says
 
 
-def _listed(server: Server) -> dict[str, Entry]:
+def _listed(server: ModelServer) -> dict[str, Entry]:
     """OpenAI's list, and what others add to it."""
     answer = server.get("/models")
     entries = items(mapping(answer).get("data")) if isinstance(answer, dict) else items(answer)
@@ -158,11 +158,11 @@ def _price(pricing: Mapping[str, Any]) -> Entry | None:
     return found if {"input", "output"} <= set(found) else None
 
 
-def _anthropic(server: Server) -> dict[str, Entry]:
-    return _listed(Server(f"{server.address.rstrip('/')}/v1", server.headers, server.timeout))
+def _anthropic(server: ModelServer) -> dict[str, Entry]:
+    return _listed(ModelServer(f"{server.address.rstrip('/')}/v1", server.headers, server.timeout))
 
 
-def _ollama(server: Server) -> dict[str, Entry]:
+def _ollama(server: ModelServer) -> dict[str, Entry]:
     """Ollama's own list; the OpenAI one says nothing of a model but its name."""
     above = server.above()
     names = [text(mapping(each).get("name")) for each in items(mapping(above.get("/api/tags")).get("models"))]
@@ -173,7 +173,7 @@ def _ollama(server: Server) -> dict[str, Entry]:
     }
 
 
-def _details(server: Server, name: str) -> Entry:
+def _details(server: ModelServer, name: str) -> Entry:
     try:
         shown = mapping(server.get("/api/show", {"model": name}))
     except NetworkError:
@@ -188,7 +188,7 @@ def _is_window(key: str) -> bool:
     return key.endswith(".context_length")
 
 
-def _llamacpp(server: Server) -> dict[str, Entry]:
+def _llamacpp(server: ModelServer) -> dict[str, Entry]:
     """The window that was loaded is in the server's properties; the list has only what the model was trained for."""
     models = _listed(server)
     try:
@@ -201,7 +201,7 @@ def _llamacpp(server: Server) -> dict[str, Entry]:
     return {name: {**entry, **more} for name, entry in models.items()}
 
 
-def _lmstudio(server: Server) -> dict[str, Entry]:
+def _lmstudio(server: ModelServer) -> dict[str, Entry]:
     try:
         listed = [mapping(each) for each in items(mapping(server.above().get("/api/v0/models")).get("data"))]
     except NetworkError:
@@ -216,7 +216,7 @@ def _lmstudio(server: Server) -> dict[str, Entry]:
     return {name: entry for name, entry in models.items() if name} or _listed(server)
 
 
-_READERS: Mapping[str, Callable[[Server], dict[str, Entry]]] = {
+_READERS: Mapping[str, Callable[[ModelServer], dict[str, Entry]]] = {
     "anthropic": _anthropic,
     "ollama": _ollama,
     "llamacpp": _llamacpp,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from joey.system.hosts import host_of, is_this_machine
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -52,3 +54,20 @@ APIS: Mapping[str, str] = {
     "messages": "joey.providers.anthropic",
 }
 """The module for each API that can be chosen."""
+_PLAIN: Mapping[str, str] = {
+    "anthropic": "joey.providers.plain_messages",
+    "messages": "joey.providers.plain_messages",
+    "chat": "joey.providers.plain_chat",
+}
+"""The module for a server of this machine, which needs no SDK."""
+
+
+def is_plain(address: str) -> bool:
+    """Whether an address needs nothing that an SDK is for: it is this machine's, not encrypted, and names no user."""
+    return address.lower().startswith("http:") and is_this_machine(host_of(address)) and "@" not in address
+
+
+def module_for(wire: str, address: str | None) -> str:
+    """The module that speaks a wire format or an API with the server at an address."""
+    plain = _PLAIN.get(wire) if address and is_plain(address) else None
+    return plain or {**WIRES, **APIS}[wire]

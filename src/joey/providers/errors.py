@@ -55,6 +55,12 @@ class ProviderError(JoeyError):
             self.reason = self.reason.replace(key, "[the key]")
         return self
 
+    def from_host(self, host: str) -> Self:
+        """The same, and where the provider failed inside, which one it was: its own words seldom say so."""
+        if self.status is not None and self.status >= 500:
+            self.args = (f"{host} failed with HTTP {self.status}: {self}",)
+        return self
+
 
 class AuthError(ProviderError):
     """The key is missing, wrong, not allowed to do this, or out of credit. A person must act."""

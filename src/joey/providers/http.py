@@ -27,6 +27,7 @@ from joey.providers.catalogue import Abilities
 from joey.providers.decoding.decoder import ReplyDecoder, ReplyLimits
 from joey.providers.decoding.reader import ReplyReader
 from joey.providers.limiter import limiter_for
+from joey.system.hosts import host_of
 
 TIMEOUT = 600.0
 """Seconds of silence after which a server is given up."""
@@ -65,6 +66,18 @@ class HttpErrors:
     status: type[Exception]
     connection: type[Exception]
     broken: type[Exception]
+
+
+def checked_key(key: str | None) -> str | None:
+    """The key, if there is one, without the line end that was copied with it."""
+    if not key:
+        return None
+    key = key.strip()
+    if not key:
+        raise errors.MissingKeyError("the API key is blank; set it, or leave it out")
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise errors.AuthError("the API key has a character that no key has", advice="Copy the key again.")
+    return key
 
 
 class HttpProvider(Provider):
@@ -182,7 +195,8 @@ class HttpProvider(Provider):
             body, headers = _error_body(response), response.headers
             if 300 <= response.status_code < 400 and headers.get("location"):
                 return errors.redirected(self._address, headers["location"])
-            return errors.from_body(body, status=response.status_code, headers=headers, now=time.time())
+            failure = errors.from_body(body, status=response.status_code, headers=headers, now=time.time())
+            return failure.from_host(host_of(self._address))
         if isinstance(error, (self.http_errors.connection, self.http_errors.broken)):
             return errors.unreachable(error, self._address)
         return errors.BadRequestError(f"the request could not be made ({error})")

@@ -10,15 +10,17 @@ one, and so does every later one of this process for this model and address.
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import ClassVar
 
 from joey.chunks import Chunk
-from joey.providers import errors, openai_chat, openai_responses
+from joey.providers import errors
 from joey.providers.base import Connection, ModelRequest, Provider
 from joey.providers.catalogue import Api
+from joey.providers.endpoints import module_for
 
 _NEEDS_RESPONSES = re.compile(r"v1/responses\b|\bresponses api\b", re.IGNORECASE)
 _NO_SUCH_MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
@@ -75,7 +77,7 @@ class EitherProvider(Provider):
 
     def _through(self, api: Api) -> Provider:
         if api not in self._opened:
-            module = openai_responses if api == "responses" else openai_chat
+            module = importlib.import_module(module_for(api, self._connection.base_url))
             self._opened[api] = module.connect(self._connection)
         return self._opened[api]
 

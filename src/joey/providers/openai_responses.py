@@ -126,7 +126,7 @@ class ResponsesEncoder:
 
     def __init__(self, abilities: Abilities, custom: dict[str, str] | None = None) -> None:
         self._abilities = abilities
-        self._custom = custom if abilities.custom_tools else None
+        self._custom = custom if "custom_tools" in abilities.responses_tools else None
         self._custom_calls: set[str] = set()
         self._namespaces: dict[str, str] = {}
         self._preparation = Preparation(abilities)
@@ -169,7 +169,7 @@ class ResponsesEncoder:
         self._tool.next_round()
         flat, groups = list[dict[str, Any]](), defaultdict[str, list[dict[str, Any]]](list)
         for tool in tools:
-            if tool.namespace and self._abilities.namespaces:
+            if tool.namespace and "namespaces" in self._abilities.responses_tools:
                 self._namespaces[tool.name] = tool.namespace
                 groups[tool.namespace].append(self._tool(tool))
             else:

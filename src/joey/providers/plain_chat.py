@@ -1,13 +1,14 @@
-"""Chat Completions from a server of this machine, without an SDK: cheaper to start and for each request."""
+"""Chat Completions from a server of this machine, without an SDK."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from joey.chunks import Chunk, TextChunk
-from joey.providers.base import ModelRequest
+from joey.providers.base import Connection, ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.decoding.chat import ChatReader
 from joey.providers.decoding.decoder import ReplyLimits
@@ -15,24 +16,30 @@ from joey.providers.decoding.reader import ReplyReader
 from joey.providers.encoding.body import to_json
 from joey.providers.encoding.chat import ChatRequests, GrammarForm
 from joey.providers.errors import ProviderError
-from joey.providers.http import TIMEOUT, HttpErrors, HttpProvider
-from joey.providers.plain_http import PlainClient, PlainHttpError, PlainResponse, PlainStatusError
-from joey.system.hosts import host_of, is_this_machine
+from joey.providers.http import TIMEOUT, checked_key
+from joey.providers.plain_http import PlainHttpError, PlainResponse
+from joey.providers.plain_provider import PlainProvider
 
 _MAX_COUNTED = 2**27
 """Bytes of an answer to a question of ours, such as the tokens of a long prompt."""
 
 
-def is_plain(base_url: str) -> bool:
-    """Whether an address needs nothing that an SDK is for: it is this machine's, and not encrypted."""
-    return base_url.lower().startswith("http:") and is_this_machine(host_of(base_url))
+def connect(connection: Connection) -> PlainChatProvider:
+    """A provider for `open_model`."""
+    assert connection.base_url is not None
+    return PlainChatProvider(
+        connection.base_url,
+        api_key=checked_key(connection.api_key or os.environ.get(connection.key_variable)),
+        abilities=connection.abilities,
+        grammar=None if connection.grammar == "off" else connection.grammar,
+        fields=connection.fields,
+    )
 
 
-class PlainChatProvider(HttpProvider):
+class PlainChatProvider(PlainProvider):
     """Replies from a server of this machine that speaks Chat Completions."""
 
     name: ClassVar[str] = "openai"
-    http_errors: ClassVar[HttpErrors] = HttpErrors(PlainHttpError, PlainStatusError, PlainHttpError, PlainHttpError)
 
     def __init__(
         self,
@@ -47,32 +54,13 @@ class PlainChatProvider(HttpProvider):
         fields: Mapping[str, Any] | None = None,
     ) -> None:
         """`grammar`, `counts_tokens` and `fields` as for `ChatRequests`."""
-        super().__init__(abilities, timeout=timeout, limits=limits)
+        headers = {"Authorization": f"Bearer {api_key or 'none'}"}
+        super().__init__(base_url, api_key, headers, abilities=abilities, timeout=timeout, limits=limits)
         self._requests = ChatRequests(grammar, counts_tokens=counts_tokens, fields=fields)
-        self._api_key = api_key
-        headers = {
-            "Authorization": f"Bearer {api_key or 'none'}",
-            "Accept": "application/json, text/event-stream",
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-            "User-Agent": "joey",
-        }
-        self._client = PlainClient(base_url, headers, timeout)
-
-    @property
-    def _address(self) -> str:
-        return self._client.base_url
-
-    @property
-    def _key(self) -> str | None:
-        return self._api_key
 
     @property
     def takes_grammar(self) -> bool:
         return self._requests.takes_grammar
-
-    async def close(self) -> None:
-        self._client.close()
 
     async def _post(self, request: ModelRequest, abilities: Abilities) -> PlainResponse:
         path = self._client.below("/chat/completions")

@@ -1,8 +1,8 @@
 """HTTP/1.1 to a server of this machine, with asyncio alone.
 
-An official SDK and the client below it cost more processor time than everything else that the gateway does with a
-request, and most of its start-up. A server of this machine needs none of what they are for: no TLS, proxies,
-redirects, compression or credentials that expire. What is left is to write a request in one go and to read an answer:
+An official SDK and the client below it cost more processor time than everything else that is done with a request, and
+most of the start-up. A server of this machine needs none of what they are for: no TLS, proxies, redirects or
+credentials that expire. What is left is to write a request in one go and to read an answer:
 
     idle ──POST──► head ──► body: chunked, of a known length, or to the end ──complete──► idle
                     └── 1xx: another head                      └──anything else──► closed
@@ -17,7 +17,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -282,25 +283,61 @@ class PlainResponse:
         return self.content.decode("utf-8", "replace")
 
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
-        if self._connection is not None:
-            async for piece in self._connection.body():
-                yield piece
+        if self._connection is None:
+            return
+        unpack = _unpacker(self.headers.get("content-encoding", ""))
+        async for piece in self._connection.body():
+            for unpacked in unpack(piece):
+                yield unpacked
 
     async def read(self, limit: int) -> None:
         """Read the body, no more of it than `limit`, and be done."""
+        if self._connection is None:
+            return
         try:
-            async for piece in self.aiter_bytes():
+            async for piece in self._connection.body():
                 self.content += piece[: limit - len(self.content)]
                 if len(self.content) >= limit:
                     break
         finally:
             await self.aclose()
+            self.content = self._unpacked(limit)
+
+    def _unpacked(self, limit: int) -> bytes:
+        """The content, or as it came if it only claims to be packed."""
+        unpacked = b""
+        try:
+            for piece in _unpacker(self.headers.get("content-encoding", ""))(self.content):
+                unpacked += piece[: limit - len(unpacked)]
+                if len(unpacked) >= limit:
+                    break
+        except PlainHttpError:
+            return self.content
+        return unpacked
 
     async def aclose(self) -> None:
         """Let go of the connection; the server of an answer that was not read to its end sees it closed."""
         connection, self._connection = self._connection, None
         if connection is not None:
             self._client.give_back(connection)
+
+
+def _unpacker(coding: str) -> Callable[[bytes], Iterable[bytes]]:
+    """What makes of packed pieces the body: some servers pack although nobody asked for it. In parts, since a few bytes
+    may become very many."""
+    if coding.lower() not in ("gzip", "x-gzip", "deflate"):
+        return lambda piece: (piece,)
+    packed = zlib.decompressobj(zlib.MAX_WBITS | 32)
+
+    def unpack(piece: bytes) -> Iterator[bytes]:
+        while piece and not packed.eof:
+            try:
+                yield packed.decompress(piece, _MAX_BUFFERED)
+            except zlib.error as error:
+                raise PlainHttpError(f"the server packed its answer as {coding}, and it cannot be unpacked") from error
+            piece = packed.unconsumed_tail
+
+    return unpack
 
 
 class PlainClient:
@@ -313,13 +350,15 @@ class PlainClient:
         self._path = parts.path.rstrip("/")
         self._timeout = timeout
         given = {"Host": parts.netloc.rpartition("@")[2], **headers}
-        self._head = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in given.items())
+        self._head = _lines(given)
         self._idle: list[_Connection] = []
 
-    async def post(self, path: str, body: Sequence[bytes], max_error: int) -> PlainResponse:
+    async def post(
+        self, path: str, body: Sequence[bytes], max_error: int, headers: Mapping[str, str] | None = None
+    ) -> PlainResponse:
         """The answer to a body in these pieces, its own body not read yet. Raises PlainStatusError for a refusal."""
-        head = f"POST {path} HTTP/1.1\r\n{self._head}Content-Length: {sum(map(len, body))}\r\n\r\n".encode("latin-1")
-        request = (head + body[0], *body[1:])
+        given = self._head + _lines({**(headers or {}), "Content-Length": str(sum(map(len, body)))})
+        request = (f"POST {path} HTTP/1.1\r\n{given}\r\n".encode("latin-1") + body[0], *body[1:])
         connection = self._take()
         if connection is not None:
             try:
@@ -382,6 +421,10 @@ class PlainClient:
         idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    return "".join(f"{name}: {_one_line(value)}\r\n" for name, value in headers.items())
 
 
 def _one_line(value: str) -> str:

@@ -39,16 +39,16 @@ class Price:
         """What a request with this usage cost, in dollars."""
         everything = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
         counts = usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens
-        return sum(count * price for count, price in zip(counts, self._at(everything), strict=True)) / 1_000_000
+        return sum(count * price for count, price in zip(counts, self.rates(everything), strict=True)) / 1_000_000
 
     def is_at_most(self, other: Price) -> bool:
         """Whether no token of any kind, in a request of any size, costs more than with the other."""
         sizes = [0, *(each.long_context.threshold + 1 for each in (self, other) if each.long_context)]
         return all(
-            mine <= theirs for size in sizes for mine, theirs in zip(self._at(size), other._at(size), strict=True)
+            mine <= theirs for size in sizes for mine, theirs in zip(self.rates(size), other.rates(size), strict=True)
         )
 
-    def _at(self, tokens: int) -> tuple[float, float, float, float]:
+    def rates(self, tokens: int) -> tuple[float, float, float, float]:
         """Input, output, writing to a cache and reading from it, in a request with so many input tokens."""
         long = self.long_context if self.long_context and tokens > self.long_context.threshold else LongContext(0)
         read = self.input * long.input

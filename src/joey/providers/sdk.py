@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 import httpx2
 
 from joey.errors import UsageError
-from joey.providers import errors
 from joey.providers.base import CONNECT_TIMEOUT, ERROR_TIMEOUT, ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding.body import Body
-from joey.providers.http import HttpErrors, HttpProvider
+from joey.providers.http import HttpErrors, HttpProvider, checked_key
 from joey.system.hosts import host_of, is_this_machine
 
 _VARIABLES = "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
@@ -50,7 +49,7 @@ class SdkProvider(HttpProvider):
         self._client = sdk(base_url=base_url, http_client=client, max_retries=0, timeout=timeout, **options)
         for name in ("api_key", "auth_token"):
             if key := getattr(self._client, name, None):
-                setattr(self._client, name, _checked(key))
+                setattr(self._client, name, checked_key(key))
 
     @property
     def _address(self) -> str:
@@ -113,16 +112,6 @@ class SdkProvider(HttpProvider):
                         break
         await stream.aclose()
         return body
-
-
-def _checked(key: str) -> str:
-    """The key without the line end that was copied with it."""
-    key = key.strip()
-    if not key:
-        raise errors.MissingKeyError("the API key is blank; set it, or leave it out")
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise errors.AuthError("the API key has a character that no key has", advice="Copy the key again.")
-    return key
 
 
 def _coding(response: httpx2.Response) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from joey.bounded.files import read_regular_text
 from joey.providers.decoding.shapes import items, mapping, text
-from joey.providers.discovery import LOCAL_TIMEOUT, Server
+from joey.providers.discovery import LOCAL_TIMEOUT, ModelServer
 from joey.providers.errors import NetworkError
 from joey.system.hosts import host_of, is_this_machine
 
@@ -43,24 +43,24 @@ def look_at_server(provider: str, address: str, model: str, key: str | None = No
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     timeout = LOCAL_TIMEOUT if is_this_machine(host_of(address)) else _TIMEOUT
     try:
-        return look(Server(address, headers, timeout), model)
+        return look(ModelServer(address, headers, timeout), model)
     except NetworkError:
         return ServedModel()
 
 
-def _llamacpp(server: Server, _model: str) -> ServedModel:
+def _llamacpp(server: ModelServer, _model: str) -> ServedModel:
     properties = mapping(server.above().get("/props"))
     template = text(properties.get("chat_template_tool_use")) or text(properties.get("chat_template"))
     return ServedModel(template, Path(text(properties.get("model_path"))).name)
 
 
-def _ollama(server: Server, model: str) -> ServedModel:
+def _ollama(server: ModelServer, model: str) -> ServedModel:
     shown = mapping(server.above().get("/api/show", {"model": model}))
     can = shown.get("capabilities")
     return ServedModel(text(shown.get("template")), calls_are_read="tools" in can if isinstance(can, list) else None)
 
 
-def _vllm(server: Server, model: str) -> ServedModel:
+def _vllm(server: ModelServer, model: str) -> ServedModel:
     listed = map(mapping, items(mapping(server.get("/models")).get("data")))
     root = next((text(each.get("root")) for each in listed if each.get("id") == model), "")
     here = is_this_machine(host_of(server.address)) and root.startswith("/")
@@ -80,4 +80,8 @@ def _template_in(folder: Path) -> str:
     return text(mapping(data).get("chat_template"))
 
 
-_LOOKS: Mapping[str, Callable[[Server, str], ServedModel]] = {"llamacpp": _llamacpp, "ollama": _ollama, "vllm": _vllm}
+_LOOKS: Mapping[str, Callable[[ModelServer, str], ServedModel]] = {
+    "llamacpp": _llamacpp,
+    "ollama": _ollama,
+    "vllm": _vllm,
+}

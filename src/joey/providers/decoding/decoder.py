@@ -7,7 +7,8 @@
 The bytes are lines, and these make server-sent events; the pieces are cut anywhere. A line ends with LF, CRLF or CR,
 also where a piece ends between the two. Lines with a field collect into an event; an empty line ends it. What follows
 the last empty line still counts: some servers leave the last one out. A body that is no stream but JSON (an error, or a
-server that does not stream) begins with a bracket and is one event without name.
+server that does not stream) begins with a bracket and is one event without name. A field that nobody knows is left out.
+Where bytes that are no field came before a piece of the reply, in its line, that piece is lost, and so is the reply.
 
 Nothing grows without bound: a line, the fields of one event and a body have at most `limit` bytes.
 """
@@ -28,6 +29,7 @@ from joey.providers.errors import CutStreamError, ReplyTooLargeError
 _MARK = b"\xef\xbb\xbf"
 _UNUSED = (b"", b"id", b"retry")
 """Comments, and fields that are for connecting again."""
+_FIELD = re.compile(rb"[\w.-]{1,40}")
 _MAX_FOREIGN = 100
 """Lines, and bytes of each, that are kept of what is no stream."""
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
@@ -83,6 +85,7 @@ class EventReader:
         self._began = False
         self._is_body = False
         self._foreign: list[str] = []
+        self._has_hole = False
 
     def feed(self, piece: bytes) -> Iterator[ServerEvent]:
         for line in self._lines.feed(piece):
@@ -119,8 +122,10 @@ class EventReader:
             self._add(value)
         elif name == b"event":
             self._name = value.decode("utf-8", "replace")
-        elif name not in _UNUSED and len(self._foreign) < _MAX_FOREIGN:
-            self._foreign.append(line[:_MAX_FOREIGN].decode("utf-8", "replace").rstrip(_UNREADABLE))
+        elif name not in _UNUSED:
+            self._has_hole = self._has_hole or (b"data:" in line and not _FIELD.fullmatch(name))
+            if len(self._foreign) < _MAX_FOREIGN:
+                self._foreign.append(line[:_MAX_FOREIGN].decode("utf-8", "replace").rstrip(_UNREADABLE))
 
     def _add(self, line: bytes) -> None:
         self._data.append(line)
@@ -128,6 +133,8 @@ class EventReader:
         _bound(self._size, self._limit, "one piece of the reply")
 
     def _event(self) -> ServerEvent:
+        if self._has_hole:
+            raise CutStreamError("a piece of the reply is lost: the server sent something else into its line")
         event = ServerEvent(self._name, b"\n".join(self._data).strip(), not self._is_body)
         self._name, self._data, self._size = "", [], 0
         return event

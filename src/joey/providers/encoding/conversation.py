@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from joey.images.sizing import ImageLimits
+from joey.images.limits import ImageLimits
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities

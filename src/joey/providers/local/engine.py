@@ -48,6 +48,8 @@ class EnginePlan:
     path: Path
     context: int
     threads: int | None = None
+    slots: int = 1
+    """How many replies are written at once, each with a window of its own."""
 
     @property
     def abilities(self) -> Abilities:
@@ -138,8 +140,8 @@ class Engine:
     def _parameters(self, runtime: Any) -> Any:
         parameters = runtime.CommonParams()
         parameters.model.path = str(self.plan.path)
-        parameters.n_ctx = self.plan.context
-        parameters.n_parallel = 1
+        parameters.n_ctx = self.plan.context * self.plan.slots
+        parameters.n_parallel = self.plan.slots
         parameters.n_batch = parameters.n_ubatch = _BATCH
         threads = threads_for(self.plan.threads)
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
