@@ -66,6 +66,11 @@ def need_bubblewrap() -> None:
         pytest.skip("bubblewrap is not installed")
 
 
+def need_visible_checkout() -> None:
+    if Path(__file__).resolve().is_relative_to("/tmp"):
+        pytest.skip("commands in the sandbox have a /tmp of their own, which hides this checkout: clone it elsewhere")
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     code: int

@@ -10,7 +10,8 @@ from hostile_workspace import make_workspace, settings_of
 from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import combine
 
-RULES = " ".join(f"--allow {name}" for name in ("cp", "mv", "ln", "cat", "ls", "mkdir", "echo", "tar", "bash", "cd"))
+NAMES = ("cp", "mv", "ln", "cat", "ls", "mkdir", "echo", "tar", "bash", "cd", "grep", "find", "xargs")
+RULES = " ".join(f"--allow {name}" for name in NAMES)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,11 @@ RULES = " ".join(f"--allow {name}" for name in ("cp", "mv", "ln", "cat", "ls", "
         "cp -a sub/dl dl2 && cat dl2",
         "cp -a sub/* . && cat dl",
         "cp payload/A* .",
+        "cp -r deep deep2 && grep -R x deep2",
+        "mv deep deep2 && find deep2 -name keep -exec cat {} +",
+        "mv deep deep2 && find deep2 -print0 | xargs -0 cat",
+        "mv deep src && grep -R x src",
+        "cp -r deep src/x && cp -rL src conf",
     ],
 )
 def test_a_link_that_a_line_copies_does_not_lead_outside(tmp_path: Path, line: str) -> None:
@@ -42,7 +48,28 @@ def test_a_link_that_a_line_copies_does_not_lead_outside(tmp_path: Path, line: s
 @pytest.mark.parametrize(
     "line",
     [
+        "mv payload p && cp -rT p .",
+        "mv payload p; cp -a p/. .",
+        "mv payload sub && cp -rT sub/payload .",
+        "mv payload sub && cp -rT sub .",
+        "cp -r payload conf && cp -r conf/. .",
+        "mv payload p && find p -type f -exec cp {} . ';'",
+        "bash -c 'mv payload p' && cp -rT p .",
+    ],
+)
+def test_a_folder_that_a_line_moves_is_not_copied_over_protected_files(tmp_path: Path, line: str) -> None:
+    workspace = make_workspace(tmp_path)
+    verdict = combine(judge_line(line, settings_of(f"--approve edits {RULES}"), workspace, workspace.root))
+    assert verdict.decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "cp -r src sub && ls sub",
+        "cp -r src sub && grep -r x sub",
+        "mkdir n && cp -r src n",
+        "cp -r src conf && cp -r src sub",
         "mv src/a.py src/b.py && cat src/b.py",
         "cp src/a.py sub/x && cat sub/x",
         "mkdir n && cp src/a.py n",

@@ -113,3 +113,18 @@ def test_what_is_allowed_does_not_run_it_in_a_real_shell(shell: Path, line: str)
             stdin=subprocess.DEVNULL, capture_output=True, timeout=5, start_new_session=True,
         )  # fmt: skip
     assert not (shell / "trace").exists(), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"PYTHONPATH={'a' * 2000}, pytest",
+        f"ps -o '{'pid= pid ' * 1000}!'",
+        f"go build -ldflags '{'-X=a=-s-s-s-s' * 1000}!'",
+        f"yq '{' | ' * 2000}!' a.yml",
+    ],
+    ids=["PYTHONPATH", "ps", "go", "yq"],
+)
+def test_a_long_value_is_read_once(line: str) -> None:
+    rules = Settings(allow=("pytest", "ps", "go", "yq"))
+    assert combine(judge_line(line, rules, WORKSPACE, WORKSPACE.root)).decision == "ask"

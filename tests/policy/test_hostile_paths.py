@@ -93,6 +93,7 @@ CONFIGURATION = [
     ".envrc", "sub/.envrc", ".envrc.local", "mise.toml", ".mise.local.toml", ".tool-versions", ".python-version", ".nvmrc",
     ".devcontainer.json", ".devcontainer/x/devcontainer.json", "devbox.json", "flake.nix", "shell.nix", ".gitpod.yml",
     "rust-toolchain.toml", "venv/bin/activate", "venv/lib/python3.11/site-packages/x.py", ".venv/bin/python", "x.pth",
+    "env/bin/python", "env/Scripts/python.exe", "py311/bin/python3", "tools/bin/pip", ".env.zsh", "sub/.env.bash", ".env.fish",
     "sitecustomize.py", "src/usercustomize.py", "etc/conda/activate.d/x.sh",
     # continuous integration
     ".github/workflows/ci.yml", ".github/actions/a/action.yml", ".GitHub/Workflows/x.yml", ".gitlab-ci.yml", "sub/ci.gitlab-ci.yml",

@@ -35,6 +35,7 @@ def texts(command: Command) -> list[str]:
         ("xargs -I{} cp {} b/{}", [["xargs", "-I{}", "cp", "{}", "b/{}"]]),
         ("find . ! -name x", [["find", ".", "!", "-name", "x"]]),
         ("git show stash@{0} HEAD~2 v1^{}".replace("^{}", ""), [["git", "show", "stash@{0}", "HEAD~2", "v1"]]),
+        ("git show main@{1.day.ago} @{-1}", [["git", "show", "main@{1.day.ago}", "@{-1}"]]),
         ("[ -f x ] && cat x", [["[", "-f", "x", "]"], ["cat", "x"]]),
         ("[ a != b ]", [["[", "a", "!=", "b", "]"]]),
         ("", []),
@@ -85,7 +86,7 @@ def test_a_blank_behind_a_backslash_belongs_to_the_source(line: str) -> None:
         ("cat <<E\nE", "here-document"), ("cat <<< a", "here-string"), ("cat <(a)", "process substitution"), ("a > >(b)", "nothing follows"),
         ("a >& f", "file descriptor"), ("a <& 3", "file descriptor"), ("a 3> f", "file descriptor"), ("a <> f", "reading and writing"), ("> f", "without a command"),
         ("cat ~/x", "`~`"), ("cat ~root/x", "`~`"), ("cat ~+/x", "`~`"), ("a=~/x ls", "`~`"), ("make x=~/y", "`~`"), ("a=b:~/x ls", "`~`"), ("ls > \\\n~/x", "`~`"),
-        ("echo {a,b}", "braces"), ("echo a{1..3}", "braces"), ("echo }", "braces"), ("ls [ab]", "bracket"), ("ls a[b]", "bracket"), ("ls @(a)", "parentheses"),
+        ("echo {a,b}", "braces"), ("echo a{1..3}", "braces"), ("echo }", "braces"), ("echo x > a@{b..b}", "braces"), ("git show HEAD@{1..3}", "braces"), ("ls [ab]", "bracket"), ("ls a[b]", "bracket"), ("ls @(a)", "parentheses"),
         ("ls *", "begins with `-`"), ("ls *.py", "begins with `-`"), ("ls ?x", "begins with `-`"), ("ls -*", "begins with `-`"), ("ls ''*", "begins with `-`"),
         ("ls a'*'*", "mixes quoted"), ("./a* x", "not written out"), ("'' x", "not written out"), ("ls > a*", "not written out"), ("ls > ''", "not written out"),
         ("a!b", "bare `!`"), ("echo !!", "bare `!`"), ("echo !x", "bare `!`"), ("'a", "not closed"), ('"a', "not closed"), ("a \\", "backslash"),
@@ -105,7 +106,7 @@ def test_what_is_not_plain_is_named(line: str, construct: str | None) -> None:
 
 _PIECES = [
     *"abx01 \t\n;|&<>()$`'\"\\*?[]{}~!#=+-@/.,:%^", "&&", "||", ">>", "2>&1", "2>/dev/null", "$(", "${x}", "\\\n", "''", '""',
-    "if ", "do ", " -n ", "a=b ", "x=", "@{1}", "{}", " # ", "=~", ":~", "é", "; args ", "\nargs ", " args ",
+    "if ", "do ", " -n ", "a=b ", "x=", "@{1}", "@{a..b}", "{}", " # ", "=~", ":~", "é", "; args ", "\nargs ", " args ",
 ]  # fmt: skip
 _lines = st.lists(st.sampled_from(_PIECES), max_size=14).map("".join)
 

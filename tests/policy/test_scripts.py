@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,11 @@ SED_NOT = [
     "/[/]x/p;s/e;p;#/q/",
     "s/[[:alpha:]/]x/g;s/e;p;#/q/",
     "s|[|]x|g;s|e;p;#|q|",
+    # A `]` that stands first is one of the characters, and what follows is between the brackets, too.
+    "s/[]/a]/;s/w d/x/p",
+    "s/[^]/a]/;s/w d/x/p",
+    "s/[]/a]/;s/e;s/b/g;s/p;=;/d/p",
+    "/[]/a]/s/w d/x/p",
     "a\nw f",
     "a  \nw f",
     "i\ne x",
@@ -110,6 +116,7 @@ _SED_PIECES = [
         "a\\\n",
     ),
     *("s/a/b/", "s/[a]/b/", "/x/", "s|a|b|", "y/a/b/", "s/[", "/g;s/", "[.", ".]", "[=", "\\c", "\\x2f", "\\o57"),
+    *("s/[]/", "/[^]/", "a]/", ";s/w f/", ";s/e;s/"),
 ]
 
 
@@ -144,7 +151,15 @@ AWK_FINE = [
     "{print ($1+$2)/2, a[1]/3, 10/4}",
     "{if ($1 ~ /x/) print; else print /y/ + 1}",
     '{gsub(/a/,"b"); print}',
+    "/[]a]x[^]]/",
+    "/^[[:alpha:]_][^:]*:/ {print}",
 ]
+
+
+@pytest.mark.parametrize("problems", [sed_problems, awk_problems])
+def test_a_long_script_is_read_once(problems: Callable[[str], Iterator[str]]) -> None:
+    assert list(problems("/" + "[]a]" * 2000))
+
 
 AWK_NOT = [
     'BEGIN{system("x")}',
@@ -171,6 +186,12 @@ AWK_NOT = [
     'BEGIN { $ /"/; system("id"); y = /"/ }',
     'BEGIN { "x" /"/; system("id"); y = /"/ }',
     'BEGIN { length /"/; system("id"); y = /"/ }',
+    # Between brackets a `/` ends nothing for some awks, and a `]` that stands first does not close them.
+    '/[]/ { print "]/{system($0)}/" }/1/1',
+    '/[^]/ { print "]/{system($0)}/" }/1/1',
+    '/[[:alpha:]/ { print "]/{system($0)}/" }/1/1',
+    '/[[]/ { print "]/{system($0)}/" }/1/1',
+    '/[\\]/ { print "]/{system($0)}/" }/1/1',
 ]
 
 

@@ -136,6 +136,8 @@ def test_it_is_understood(line: str, touched: str) -> None:
 
 UNKNOWN = [
     "ls --foo",
+    "ls -LR src",
+    "dir --recursive --dereference",
     "ls --colo=always",
     "dir --foo",
     "tree -o AGENTS.md",

@@ -42,7 +42,9 @@ HARMLESS = [
     ("git remote get-url origin", ""),
     ("git config user.name", ""),
     ("git config --get remote.origin.url", ""),
-    ("git config --list --show-origin", ""),
+    ("git config --local --list --show-origin", ""),
+    ("git config --local --get http.extraheader", ""),
+    ("git config get user.email", ""),
     ("git config user.email me@example.com", ""),
     ("git branch -vv", ""),
     ("git branch --show-current", ""),
@@ -135,6 +137,10 @@ HOSTILE = [
     "git config edit", "git config set core.pager x", "git config unset x.y", "git config --global user.name x",
     "git config get core.pager x", "git config -f .git/x a.b", "git config --get core.pager x y",
     "git config --blob=HEAD:x a.b", "git config --includes a.b", "git config user.name x y",
+    "git config --list", "git config -l --name-only", "git config list", "git config --global -l",
+    "git config user.password", "git config --get remote.origin.proxy", "git config get user.token",
+    "git config --get-regexp user.name", "git config --get http.extraheader", "git config get sendemail.smtppass",
+    "git config url.https://me@example.com/.insteadof",
     "git instaweb --httpd=./evil.sh", "git send-email --sendmail-cmd=./evil.sh x", "git credential-store store",
     "git init --separate-git-dir=../outside/g2", "git init --template=x", "git bugreport -o ../outside", "git diagnose",
     "git checkout-index --prefix=../outside/ -a", "git apply --unsafe-paths x.patch", "git apply x.patch", "git am x",
@@ -260,7 +266,8 @@ def test_what_git_touches_is_found(line: str, file: str) -> None:
     ],
 )
 def test_commands_that_show_what_is_in_any_file_are_marked(line: str, shows: str) -> None:
-    assert used(PROGRAMS, line).shows == shows
+    use = used(PROGRAMS, line)
+    assert (use.shows if use.only is None else "") == shows
 
 
 @pytest.mark.parametrize(
@@ -351,3 +358,27 @@ def test_git_takes_the_next_word_where_the_table_says_so(command: str, tmp_path:
             assert not trap.exists(), name
     run(*command.split(), "--format=%s" if command != "diff" else "--stat", "--output=trap", "HEAD")
     assert trap.exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git ls-files -o --exclude-per-directory=../x", "git merge -X subtree=../x main", "git merge -X evil main",
+        "git rebase --strategy-option=whatever main", "git cherry-pick -Xdiff-algorithm=x HEAD~1", "git pull -X x origin",
+    ],
+)  # fmt: skip
+def test_words_that_git_hands_on_are_understood_or_asked_about(line: str) -> None:
+    assert used(PROGRAMS, line).problems
+
+
+def test_the_usual_options_of_a_merge_are_understood() -> None:
+    for line in (
+        "git merge -X theirs main",
+        "git rebase -Xours main",
+        "git merge -X find-renames=60% -X no-renames main",
+    ):
+        assert not used(PROGRAMS, line).problems
+
+
+def test_a_repository_names_no_strategy_of_its_own() -> None:
+    assert repository_problems("[pull]\n\toctopus = evil\n") and not repository_problems("[pull]\n\tff = only\n")

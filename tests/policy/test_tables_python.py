@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from joey.policy.shell.programs.python import PROGRAMS
+from joey.policy.shell.programs.python import PROGRAMS, PYTEST_OWN
 from table_kit import summary, used
 
 HARMLESS = [
@@ -30,9 +30,9 @@ HARMLESS = [
     ("pytest -xvs tests/test_a.py", "run tests/test_a.py"),
     ("pytest -k 'not slow and (a or b)' -m unit", ""),
     ("pytest 'tests/test_a.py::test_b[x-1]' --tb=short -rA", "run tests/test_a.py"),
-    ("pytest --lf --maxfail=1 --durations=10 -n 4", ""),
-    ("pytest -p no:randomly -p no:cacheprovider -n0", ""),
-    ("pytest --cov=src --cov-report=term-missing --cov-report=html:htmlcov", "write htmlcov"),
+    ("pytest --lf --maxfail=1 --durations=10 -n 4", "run 4"),
+    ("pytest -p no:randomly -p no:cacheprovider -n0", "run 0"),
+    ("pytest --cov=src --cov-report=term-missing --cov-report=html:htmlcov", "run src, run term-missing, run html:htmlcov, write htmlcov"),
     ("pytest --junitxml=build/report.xml --basetemp=build/tmp", "write build/report.xml, remove build/tmp"),
     ("pytest -W error::DeprecationWarning -o log_cli=true", ""),
     ("pytest --collect-only -q tests", "run tests"),
@@ -45,12 +45,12 @@ HARMLESS = [
     ("pip freeze", ""),
     ("pip check", ""),
     ("ruff check .", "read ."),
-    ("ruff check --fix src", "read src, write src"),
+    ("ruff check --fix src", "read src, rewrite src"),
     ("ruff format --check .", "read ."),
-    ("ruff format .", "read ., folder ."),
+    ("ruff format .", "read ., rewrite ."),
     ("ruff check --select F,E501 --output-format=concise src/a.py", "read src/a.py"),
     ("black --check --diff src", "read src"),
-    ("black src/a.py", "read src/a.py, write src/a.py"),
+    ("black src/a.py", "read src/a.py, rewrite src/a.py"),
     ("isort --profile black --check-only .", "read ."),
     ("mypy --strict src", "read src"),
     ("pyright src", "read src"),
@@ -179,8 +179,8 @@ def test_hostile_python_has_a_problem(line: str) -> None:
         ("pip install --report AGENTS.md x", "write AGENTS.md"),
         ("ruff check .env", "read .env"),
         ("ruff check -o AGENTS.md", "write AGENTS.md"),
-        ("ruff check --fix ../outside", "write ../outside"),
-        ("black ../outside/a.py", "write ../outside/a.py"),
+        ("ruff check --fix ../outside", "rewrite ../outside"),
+        ("black ../outside/a.py", "rewrite ../outside/a.py"),
         ("mypy --junit-xml ../outside/pwn src", "write ../outside/pwn"),
         ("mypy --cache-dir ../outside src", "write ../outside"),
         ("flake8 --output-file=../outside/pwn", "write ../outside/pwn"),
@@ -208,3 +208,32 @@ def test_a_rule_for_python_allows_the_projects_code() -> None:
     assert PROGRAMS["python"].project_code
     assert PROGRAMS["pytest"].project_code
     assert not PROGRAMS["ruff"].project_code
+
+
+PLUGINS = """
+    --reruns --count --timeout --randomly-seed -n --dist --numprocesses --maxprocesses --max-worker-restart
+    --asyncio-mode --session-timeout --cov-fail-under --max-warnings --reruns-delay --timeout-method --cov-report
+    --cov-context --hypothesis-seed --browser --html --log-disable --verbosity --code-highlight --import-mode
+""".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("option", PLUGINS)
+@pytest.mark.parametrize("program", ["pytest", "python -m pytest", "coverage run -m pytest"])
+def test_the_word_behind_an_option_that_may_be_missing_is_a_path(program: str, option: str) -> None:
+    found = summary(used(PROGRAMS, f"{program} {option} ../outside/pt test_a.py")).split(", ")
+    assert "run ../outside/pt" in found
+
+
+def test_every_option_of_pytest_with_a_value_is_text_of_every_version_or_a_path() -> None:
+    options = {name: option for name, option in PROGRAMS["pytest"].options.items() if option.kind == "t"}
+    for name, option in options.items():
+        line = f"pytest {name}=../outside" if option.attached else f"pytest {name} ../outside"
+        assert name in PYTEST_OWN or "run ../outside" in summary(used(PROGRAMS, line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["pytest -k -pevil", "pytest --reruns -p evil", "pytest -- -pevil", "pytest -m -p evil", "pytest tests -- -p x"],
+)
+def test_a_plugin_is_no_value_of_another_option(line: str) -> None:
+    assert used(PROGRAMS, line).problems

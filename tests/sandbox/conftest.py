@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_kit import World, a_world
+from sandbox_kit import World, a_world, need_visible_checkout
+
+
+@pytest.fixture(autouse=True)
+def visible_checkout() -> None:
+    need_visible_checkout()
 
 
 @pytest.fixture(scope="module")

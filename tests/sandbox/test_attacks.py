@@ -6,11 +6,13 @@ sandbox without namespaces does not stop is listed, so that the list can be read
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,24 @@ def victims():
             if os.environ['VICTIM_WORD'].encode() in (each / 'cmdline').read_bytes(): yield int(each.name)
         except OSError: pass
 """
+OF_VICTIM = f"""
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    for pid in victims():
+        done = libc.syscall(ctypes.c_long(number), *(pid if each is None else each for each in arguments))
+        if done >= 0: print('{MARK}')
+"""
+CHANGES = {
+    "a limit": "call(302, None, 7, ctypes.create_string_buffer(b'\\0\\2\\0\\0\\0\\0\\0\\0' * 2, 16), 0)",
+    "the scheduler": "call(144, None, 0, ctypes.create_string_buffer(8))",
+    "the scheduler's parameters": "call(142, None, ctypes.create_string_buffer(8))",
+    "the scheduler's attributes": "a = (ctypes.c_uint32 * 12)(48, 0, 0, 0, 19)\ncall(314, None, a, 0)",
+    "the processors": "call(203, None, 8, ctypes.create_string_buffer(b'\\xff' * 8, 8))",
+    "the priority": "call(141, 0, None, 19)",
+    "the priority for the disk": "call(251, 1, None, 2 << 13 | 4)",
+}
+"""Harmless as they are: each sets what is there already, or what a process that sleeps does not feel."""
 WRITES = [
     Attack("write beside the workspace", f"echo x > $OUT/new && echo {MARK}", exists("outside/new")),
     Attack("append to ~/.bashrc", f"echo evil >> ~/.bashrc && echo {MARK}", differs("home/.bashrc", "# mine\n")),
@@ -118,6 +138,22 @@ WRITES = [
         lambda world: (world.outside / "file").stat().st_mtime < 1_000_000_000,
         partial_stops=False,
     ),
+    Attack(
+        "set an extended attribute outside",
+        python(f"import os; os.setxattr(os.environ['OUT'] + '/file', 'user.joey', b'x'); print('{MARK}')"),
+    ),
+    Attack(
+        "set an extended attribute by a descriptor for reading",
+        python(f"import os; os.setxattr(os.open(os.environ['OUT'] + '/file', 0), 'user.joey', b'x'); print('{MARK}')"),
+    ),
+    Attack(
+        "set flags of a file outside",
+        python(
+            "import fcntl, os\nfile = os.open(os.environ['OUT'] + '/file', 0)\n"
+            "flags = fcntl.ioctl(file, 0x80086601, bytes(8))\n"
+            f"fcntl.ioctl(file, 0x40086602, flags); print('{MARK}')"
+        ),
+    ),
     Attack("delete outside", f"rm -f $OUT/other && echo {MARK}", lambda world: not (world.outside / "other").exists()),
 ]
 SECRETS = [
@@ -126,6 +162,16 @@ SECRETS = [
         "read ~/.ssh through a link in the workspace",
         f"ln -sfn ~/.ssh keys; grep -q {SECRET} keys/id_ed25519 && echo {MARK}",
     ),
+    Attack(
+        "see when a hidden file is used",
+        python(
+            "import ctypes, os\nlibc = ctypes.CDLL(None)\n"
+            f"folder = os.path.expanduser('~/.ssh').encode()\n"
+            f"if libc.inotify_add_watch(libc.inotify_init(), folder, 32) >= 0: print('{MARK}')"
+        ),
+        partial_stops=False,
+    ),
+    Attack("see the size of a hidden file", f"stat -c %s ~/.ssh/id_ed25519 && echo {MARK}", partial_stops=False),
     Attack("read ~/.aws", f"grep -q {SECRET} ~/.aws/credentials && echo {MARK}"),
     Attack("read ~/.netrc", f"grep -q {SECRET} ~/.netrc && echo {MARK}"),
     Attack("read ~/.npmrc", f"grep -q {SECRET} ~/.npmrc && echo {MARK}"),
@@ -164,9 +210,16 @@ NETWORK = [
         lambda world: _received(world),  # noqa: PLW0108 - it stands further down
     ),
     Attack("an abstract unix socket", connect("AF_UNIX", "'\\0' + os.environ['ABSTRACT']")),
-    Attack("the ssh agent's socket", connect("AF_UNIX", "os.environ['AGENT']"), partial_stops=False),
-    Attack("a socket like Docker's", connect("AF_UNIX", "os.environ['DOCKER']"), partial_stops=False),
-    Attack("a socket in /tmp, like X11's", connect("AF_UNIX", "os.environ['X11']"), partial_stops=False),
+    Attack("the ssh agent's socket", connect("AF_UNIX", "os.environ['AGENT']")),
+    Attack("a socket like Docker's", connect("AF_UNIX", "os.environ['DOCKER']")),
+    Attack("a socket in /tmp, like X11's", connect("AF_UNIX", "os.environ['X11']")),
+    Attack(
+        "a datagram to a service's socket, sent by one of a pair",
+        python(
+            "import os, socket\nours, _theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+            f"ours.sendto(b'data', os.environ['LOG']); print('{MARK}')"
+        ),
+    ),
     Attack("the cloud's metadata address", connect("AF_INET", "('169.254.169.254', 80)"), works_bare=False),
     Attack("a raw socket", connect("AF_PACKET", "('lo', 3)", "SOCK_RAW"), works_bare=False),
     Attack("a socket to the host of a virtual machine", family(40), works_bare=False),
@@ -174,9 +227,12 @@ NETWORK = [
     Attack("a socket for audit messages", family(16, 9), works_bare=False),
     Attack(
         "D-Bus",
-        'for each in /run/dbus/system_bus_socket /run/user/*/bus; do [ -S "$each" ] && echo ' + MARK + "; done",
+        python(
+            "import glob, socket\n"
+            "for each in ('/run/dbus/system_bus_socket', *glob.glob('/run/user/*/bus')):\n"
+            f"    socket.socket(socket.AF_UNIX).connect(each); print('{MARK}')"
+        ),
         works_bare=False,
-        partial_stops=False,
     ),
 ]
 PROCESSES = [
@@ -190,6 +246,10 @@ PROCESSES = [
             f"{FIND_VICTIM}\nimport ctypes\nlibc = ctypes.CDLL(None)\nfor pid in victims():\n"
             f"    if libc.ptrace(16, pid, 0, 0) == 0:\n        print('{MARK}'); os.waitpid(pid, 0x40000000)"
         ),
+    ),
+    *(
+        Attack(f"change {what} of a process of the user's", python(f"{FIND_VICTIM}\n{OF_VICTIM}\n{code}"))
+        for what, code in CHANGES.items()
     ),
     Attack(
         "see other processes",
@@ -255,6 +315,12 @@ KERNEL = [
     Attack("make a node for the disk", f"mknod disk b 254 0 && head -c1 disk && echo {MARK}", works_bare=False),
     Attack("load a module", syscall(313, "0", "b''", "0", refused="EPERM"), works_bare=False),
 ]  # fmt: skip
+SYSV = (
+    "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.shmat.restype = ctypes.c_long\n"
+    "found = int(os.environ['SYSV_{0}'])\n"
+    f"if libc.{{1}} not in (-1, None): print('{MARK}')"
+)
+"""Reach what another program made, by the number that it has for everybody."""
 _FRESH = "os.close(os.open('privileged', os.O_CREAT | os.O_WRONLY, 0o755))"
 PRIVILEGED = [
     Attack("set-user-id by chmod", set_id(f"{_FRESH}; os.chmod('privileged', 0o4755)")),
@@ -288,7 +354,18 @@ LATER = [
     Attack("write to the shared /tmp", 'echo x > "$TMP_FOLDER/planted"',
            lambda world: Path(world.variables["TMP_FOLDER"], "planted").exists()),
     Attack("write to the shared /dev/shm", 'echo x > "/dev/shm/$SHM_NAME"',
-           lambda world: _taken(Path("/dev/shm", world.variables["SHM_NAME"])), partial_stops=False),
+           lambda world: _taken(Path("/dev/shm", world.variables["SHM_NAME"]))),
+    Attack("read another program's shared memory", f"grep -q {SECRET} /dev/shm/$SHM_FILE && echo {MARK}"),
+    Attack("find another program's shared memory", f'ls /dev/shm | grep -q "$SHM_FILE" && echo {MARK}'),
+    Attack("SysV shared memory", python(SYSV.format("shm", "shmat(found, None, 0)"))),
+    Attack("a SysV queue", python(SYSV.format("msg", "msgctl(found, 2, ctypes.create_string_buffer(256))"))),
+    Attack("SysV semaphores", python(SYSV.format("sem", "semctl(found, 0, 12)"))),
+    Attack("a POSIX queue", python(
+        "import ctypes, os\nlibc = ctypes.CDLL(None)\n"
+        f"if libc.mq_open(os.environ['QUEUE'].encode(), os.O_RDWR) >= 0: print('{MARK}')")),
+    Attack("another program's terminal", f"exec 3<>$TERMINAL && echo {MARK}"),
+    Attack("write to another program's terminal", f"echo password: > $TERMINAL && echo {MARK}"),
+    Attack("find the terminals of others", f"ls /dev/pts | grep -qx $(basename $TERMINAL) && echo {MARK}"),
     Attack("change .envrc", f"echo evil > .envrc && echo {MARK}", differs("workspace/.envrc", "# mine\n"),
            partial_stops=False),
     Attack("change .vscode", f"echo evil > .vscode/tasks.json && echo {MARK} && rm .vscode/tasks.json",
@@ -348,7 +425,17 @@ def _surround(world: World) -> None:
     for path in sockets.values():
         _listen_at(world, path)
     listen(world, f"\0{abstract}")
+    log = _listen_at(world, place / "log", socket.SOCK_DGRAM)
+    log.setblocking(False)
+    memory = Path("/dev/shm", f"{abstract}-file")
+    memory.write_text(SECRET)
+    world.finally_do(lambda: memory.unlink(missing_ok=True))
     world.variables = {
+        "LOG": str(place / "log"),
+        "SHM_FILE": memory.name,
+        "TERMINAL": _terminal(world),
+        "QUEUE": _queue(world, f"/{abstract}"),
+        **_sysv(world),
         "OUT": str(world.outside),
         "TMP_FOLDER": str(place),
         "TMP_FILE": str(place / "file"),
@@ -363,14 +450,37 @@ def _surround(world: World) -> None:
     }
 
 
-def _listen_at(world: World, path: Path) -> None:
+def _listen_at(world: World, path: Path, kind: int = socket.SOCK_STREAM) -> socket.socket:
     """A path may be too long for a socket; the folder is not."""
     before = Path.cwd()
     os.chdir(path.parent)
     try:
-        listen(world, path.name)
+        return listen(world, path.name, kind)
     finally:
         os.chdir(before)
+
+
+def _terminal(world: World) -> str:
+    """One that another program of the user's has open."""
+    ours, theirs = os.openpty()
+    for each in (ours, theirs):
+        world.finally_do(partial(os.close, each))
+    return os.ttyname(theirs)
+
+
+def _queue(world: World, name: str) -> str:
+    libc = ctypes.CDLL(None)
+    os.close(libc.mq_open(name.encode(), os.O_CREAT | os.O_RDWR, 0o600, None))
+    world.finally_do(lambda: libc.mq_unlink(name.encode()))
+    return name
+
+
+def _sysv(world: World) -> dict[str, str]:
+    """Shared memory, a queue and a semaphore of another program's, by their numbers."""
+    libc = ctypes.CDLL(None)
+    shared, queue, semaphore = libc.shmget(0, 4096, 0o1600), libc.msgget(0, 0o1600), libc.semget(0, 1, 0o1600)
+    world.finally_do(lambda: (libc.shmctl(shared, 0, None), libc.msgctl(queue, 0, None), libc.semctl(semaphore, 0, 0)))
+    return {"SYSV_shm": str(shared), "SYSV_msg": str(queue), "SYSV_sem": str(semaphore)}
 
 
 def _paths(world: World) -> dict[str, str]:
@@ -414,6 +524,25 @@ def test_without_a_sandbox_it_is_an_attack(bare_world: World, attack: Attack) ->
     _put_back(bare_world)
     ran = bare_world.bare(attack.command, _paths(bare_world))
     assert ran.happened or attack.seen(bare_world), ran.out
+
+
+@pytest.mark.parametrize("call", CHANGES.values(), ids=CHANGES)
+def test_in_a_partial_sandbox_a_process_can_only_change_itself(world: World, call: str) -> None:
+    """By a number nobody can tell whose process it is, so 0 is the only way to name one: its own."""
+    tried = f"{OF_VICTIM}\nimport os, sys\nvictims = lambda: [int(sys.stdin.readline())]\n{call}"
+    (world.workspace / "change.py").write_text(tried)
+    by_zero, by_number = (f"echo {pid} | {PYTHON} -I change.py" for pid in (0, "$$"))
+    assert world.inside(by_zero, "partial").happened
+    assert not world.inside(by_number, "partial").happened
+    assert world.bare(by_number).happened
+
+
+@pytest.mark.parametrize(("number", "kind"), [(141, 2), (251, 3)], ids=["priority", "priority for the disk"])
+def test_in_a_partial_sandbox_nobody_changes_all_processes_of_a_user(world: World, number: int, kind: int) -> None:
+    """Tried on a user who has none: on one who has, it would change everything that runs on this machine."""
+    tried = syscall(number, str(kind), "54321", str(2 << 13 | 4), refused="EPERM")
+    assert not world.inside(tried, "partial").happened
+    assert world.bare(tried).happened
 
 
 @pytest.mark.parametrize("level", ["full", "partial"])

@@ -45,6 +45,64 @@ EVERYDAY = [
 NEEDED = {"node": "node", "npm": "npm", "gcc": "gcc", "make": "make"}
 
 
+NOT_IN_PARTIAL = {
+    "/dev/shm": "/dev/shm is everybody's",
+    "multiprocessing": "its semaphores are files in /dev/shm",
+    "a cache": "caches are in $XDG_CACHE_HOME",
+    "tracing an own child": "nobody could tell whose child it is",
+    "tar of somebody's files": "/tmp is closed",
+    "a pytest of the project": "folders above the home folder cannot be listed, and Joey's own tests are one here",
+}  # fmt: skip
+"""The guide names these."""
+POOL = "import concurrent.futures as c; print(*c.ThreadPoolExecutor().map(abs, [-1]))"
+PAIR = "import asyncio, socket; asyncio.run(asyncio.sleep(0)); socket.socketpair()"
+FORK = 'require("child_process").fork("./child.js").on("message", each => console.log(each))'
+JOBS = "printf 'all: b1 b2\\nb%%:\\n\\t@echo made\\n' > M && make -sf M -j2"
+ALONE = f"{TEST} > test_it.py && {PYTEST} --confcutdir=. test_it.py | tail -1 | cut -c1-8"
+ONLY_PARTIAL = [
+    ("copies with times and attributes", "echo 1 > a && cp -p a b && cp -a a c && mv c d && cat b d", "1\n1\n"),
+    ("tar with attributes", "echo 1 > a && tar cf t.tar --xattrs --acls a && tar xf t.tar --xattrs && cat a", "1\n"),
+    ("its own limits and priorities", "ulimit -n 100 && nice true && ionice -c3 taskset 1 echo hi", "hi\n"),
+    ("a pytest of a project", ALONE, "1 passed\n"),
+    ("a pair of sockets", f"{PYTHON} -c '{PAIR}'", ""),
+    ("a pool of threads", f"{PYTHON} -c '{POOL}'", "1\n"),
+    ("messages to a child of node", f"echo 'process.send(1)' > child.js && node -e '{FORK}'", "1\n"),
+    ("names of users", "id -un >/dev/null && getent passwd root | cut -d: -f1", "root\n"),
+    (
+        "a script of npm",
+        "echo '{}' >package.json && npm pkg set scripts.x='echo hi' >/dev/null && npm run -s x",
+        "hi\n",
+    ),
+    ("make with several jobs", JOBS, "made\nmade\n"),
+]
+IN_PARTIAL = [*(each for each in EVERYDAY if each[0] not in NOT_IN_PARTIAL), *ONLY_PARTIAL]
+
+
+@pytest.fixture(scope="module")
+def partial_world() -> Iterator[World]:
+    with a_world() as made:
+        yield made
+
+
+@pytest.mark.parametrize(("name", "command", "expected"), IN_PARTIAL, ids=[each[0] for each in IN_PARTIAL])
+def test_it_works_in_a_partial_one(partial_world: World, name: str, command: str, expected: str | None) -> None:
+    program = "node" if "node" in name else "npm" if "npm" in name else NEEDED.get(name, "git")
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    sandbox = partial_world.open("partial", partial_world.walls(limits=ProcessLimits()))
+    ran = partial_world.inside(command, sandbox=sandbox)
+    assert ran.code == 0, ran.out
+    assert expected is None or ran.out == expected
+
+
+def test_a_setting_gives_a_partial_one_shared_memory_and_terminals(partial_world: World) -> None:
+    places = tuple(map(Path, ("/dev/shm", "/dev/ptmx", "/dev/pts")))
+    sandbox = partial_world.open("partial", partial_world.walls(limits=ProcessLimits(), writable=places))
+    pool = next(command for name, command, _expected in EVERYDAY if name == "multiprocessing")
+    assert partial_world.inside(pool, sandbox=sandbox).out == "3\n"
+    assert partial_world.inside(f"{PYTHON} -c 'import os; print(len(os.openpty()))'", sandbox=sandbox).out == "2\n"
+
+
 @pytest.fixture(scope="module")
 def sandbox(world: World) -> Sandbox:
     return world.open("full", world.walls(limits=ProcessLimits()))

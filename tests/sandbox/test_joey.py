@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import platform
+import pty
 import signal
 import struct
 import sys
@@ -14,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from joey.sandbox import inside
+from joey.sandbox import inside, landlock
 from joey.sandbox.seccomp import ARCHITECTURES, filter_for
 from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer
 from joey_process import JoeyProcess, Ran, call, done
 from process_kit import all_ended_in, running_in
-from sandbox_kit import SECRET, World
+from sandbox_kit import MARK, SECRET, World
 
 NOT_UNDERSTOOD = "for f in one two; do echo $f > $f.txt; done; echo evil >> ~/.bashrc; cat ~/.ssh/id; echo $((1+1))"
 
@@ -126,7 +128,7 @@ def without(filters: list[bytes], *args: str) -> list[str]:
     return [sys.executable, "-c", code, *args]
 
 
-NO_NAMESPACES = filter_for(platform.machine(), tracing=True, sockets="network") or b""
+NO_NAMESPACES = filter_for(platform.machine(), namespaces=True, sockets="network") or b""
 NO_LANDLOCK = refusing(444, 445, 446)
 
 
@@ -175,6 +177,61 @@ async def test_a_partial_sandbox_holds_all_the_same(joey: JoeyProcess) -> None:
     assert (joey.workspace / "two.txt").exists() and (joey.home / ".bashrc").read_text() == "# mine\n"
 
 
+REACH_THE_TERMINAL = f"""
+import ctypes, fcntl, os
+libc = ctypes.CDLL(None, use_errno=True)
+for place in ("/dev/tty", os.readlink("/proc/self/fd/0")):
+    try: os.open(place, os.O_RDWR | os.O_NOCTTY); print("{MARK} open", place)
+    except OSError as error: print("refused", place, error)
+for request in (0x5412, 0x541C, 0x540E):
+    print("{MARK}" if libc.ioctl(0, ctypes.c_ulong(request), b"x") == 0 else "refused", hex(request))
+print("written to its own output")
+"""
+
+
+@pytest.mark.usefixtures("joey")
+@pytest.mark.parametrize("filters", [[], [NO_NAMESPACES]], ids=["full", "partial"])
+def test_a_command_has_the_descriptors_of_a_terminal_and_no_way_into_it(
+    world: World, filters: list[bytes], tmp_path: Path
+) -> None:
+    """`joey sandbox -- COMMAND` in a terminal: it writes to it, and can neither open it, type into it nor take it."""
+    script = world.workspace / "reach.py"
+    script.write_text(REACH_THE_TERMINAL)
+    argv = without(filters, "sandbox", "--", sys.executable, "-I", str(script))
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(world.workspace)
+        os.execve(argv[0], argv, {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    shown = bytearray()
+    with contextlib.suppress(OSError):  # when nobody has it open any more
+        while piece := os.read(terminal, 4096):
+            shown += piece
+    os.waitpid(process, 0)
+    os.close(terminal)
+    assert b"written to its own output" in shown and shown.count(b"refused") == 5, shown.decode()
+    assert MARK.encode() not in shown
+
+
+async def test_a_command_in_a_terminal_of_its_own_works_in_a_partial_sandbox(joey: JoeyProcess) -> None:
+    async with LocalServer([command("test -t 1 && echo it is one", terminal=True), done()]) as model:
+        options = ("--model", "anthropic/scripted", "--base-url", model.anthropic_url, "--approve", "all")
+        await run_without(joey, [NO_NAMESPACES], "run", "go", *options)
+        assert "it is one" in json.dumps(model.requests[1].body).rpartition("tool_result")[2]
+
+
+@pytest.mark.parametrize("network", ["none", "on"])
+async def test_what_a_partial_sandbox_does_not_stop_is_shown(joey: JoeyProcess, network: str) -> None:
+    ran = await run_without(joey, [NO_NAMESPACES], "sandbox", "--network", network, "--json", "test")
+    found = json.loads(ran.out)
+    gaps = landlock.gaps(landlock.version(), network)  # type: ignore[arg-type]
+    assert found["does_not_stop"] == list(gaps) and ("unix sockets" in gaps[-1]) == (network == "on")
+    failed = {each["name"] for each in found["trials"] if not each["held"]}
+    expected = {"see processes outside", "chmod a file outside"}
+    assert failed == (expected | {"reach the socket of a service"} if network == "on" else expected), found["trials"]
+    shown = (await run_without(joey, [NO_NAMESPACES], "sandbox", "--network", network)).out
+    assert all(f"- {each}" in shown for each in gaps)
+
+
 async def test_the_demo_works_inside_a_sandbox(joey: JoeyProcess, world: World) -> None:
     ran = world.inside(f"cd /tmp && {sys.executable} -m joey demo --yes", more={"HOME": "/tmp"})
     assert ran.code == 0, ran.out
@@ -188,7 +245,7 @@ OLD = {"iopl", "ioperm", "uselib", "open", "creat", "mkdir", "mknod", "chmod"}
 def test_both_tables_of_numbers_name_the_same_calls() -> None:
     first, second = (set(each.numbers) for each in ARCHITECTURES.values())
     assert first - second == OLD and not second - first
-    assert filter_for("riscv64", tracing=True, sockets="network") is None
+    assert filter_for("riscv64", namespaces=True, sockets="network") is None
     assert os.path.basename(inside.__file__) == "inside.py"  # noqa: PTH119
 
 

@@ -38,6 +38,19 @@ class IgnoreRules:
         forms |= dict.fromkeys(f"{form}/" for form in tuple(forms) if folder and not form.endswith("/"))
         return next((name for name, spec in self.specs if any(_hides(spec, form) for form in forms)), None)
 
+    def may_hide_below(self, folder: str) -> bool:
+        """Whether a line may be about a file below a folder, whether there is one or not. A line whose first name is
+        written out, with a slash behind it, is about no other folder."""
+        first = folder.casefold().split("/")[0]
+        lines = ((name, each) for name, spec in self.specs for each in spec.patterns if each.include)
+        return any(_may_be_below(str(each.pattern), first) for name, each in lines if each.pattern != name)
+
+
+def _may_be_below(line: str, first: str) -> bool:
+    name, slash, rest = line.strip().lstrip("/").partition("/")
+    anchored = bool(rest) or (line.strip().startswith("/") and not slash)
+    return not anchored or any(char in name for char in "*?[\\!") or name == first
+
 
 NOTHING_IGNORED = IgnoreRules()
 

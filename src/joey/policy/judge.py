@@ -14,6 +14,7 @@ from joey.actions import (
     AskUser,
     CallServer,
     FetchUrl,
+    MentionPaths,
     ReadPath,
     RunCode,
     RunCommand,
@@ -23,6 +24,7 @@ from joey.actions import (
     WidenSandbox,
     WritePath,
 )
+from joey.policy.mentions import mentioned_parts
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.files import inside_reason, write_part
@@ -50,6 +52,8 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
             return [_plain(need, settings.widen, _WIDENING.get(need, "writing there from a command"))]
         case CallServer(server, tool):
             return [_server_part(server, tool, settings)]
+        case MentionPaths(texts, writes):
+            return mentioned_parts(texts, settings, workspace, writes=writes)
         case VisitUrl(url):
             return [_page_part(url, settings)]
         case FetchUrl(url):

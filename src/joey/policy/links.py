@@ -170,6 +170,12 @@ def is_repository(folder: str, added: str) -> bool:
     return has("HEAD") and ((has("objects") and has("refs")) or has("commondir"))
 
 
+def is_copy(folder: str) -> bool:
+    """Whether a folder is the top of another working tree: a clone, or a linked worktree. A submodule is none."""
+    place = f"{folder}/.git"
+    return os.path.isdir(place) or "/worktrees/" in _text(place)  # noqa: PTH112
+
+
 MAX_NAMES = 100
 """Names of one path that are looked at. For each, no link is used twice: a circle of links has names without end."""
 
@@ -273,3 +279,42 @@ def _leads_to(target: str) -> Iterable[str]:
     except (OSError, ValueError):  # a loop leads nowhere
         return ()
     return dict.fromkeys((os.path.normpath(target), trail.resolved, *trail.through))
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedLinks:
+    """Where the links below a folder lead: for each kind of place, one link that leads there."""
+
+    out: str | None = None
+    """Out of the workspace, or to credentials."""
+    hidden: str | None = None
+    protected: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        return None not in (self.out, self.hidden, self.protected)
+
+    def also(self, other: FollowedLinks) -> FollowedLinks:
+        return FollowedLinks(self.out or other.out, self.hidden or other.hidden, self.protected or other.protected)
+
+
+class LinkWalk:
+    """The links below folders. Each folder is looked at once, and no more entries than a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._seen: set[str] = set()
+
+    @property
+    def exhausted(self) -> bool:
+        return self._left < 0
+
+    def below(self, start: str) -> Iterator[str]:
+        for folder, folders, files in os.walk(start):
+            if folder in self._seen or self.exhausted:
+                folders.clear()
+                continue
+            self._seen.add(folder)
+            self._left -= len(folders) + len(files)
+            paths = (os.path.join(folder, name) for name in (*folders, *files))  # noqa: PTH118
+            yield from (path for path in paths if os.path.islink(path))  # noqa: PTH114

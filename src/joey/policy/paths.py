@@ -30,7 +30,18 @@ from joey.bounded.patterns import MAX_LINE, MAX_LINES
 from joey.errors import UsageError
 from joey.policy.credentials import holds_credentials, is_credential, is_system_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
-from joey.policy.links import Backlinks, LinkMeaning, Recent, Trail, follow, is_repository, without_magic
+from joey.policy.links import (
+    Backlinks,
+    FollowedLinks,
+    LinkMeaning,
+    LinkWalk,
+    Recent,
+    Trail,
+    follow,
+    is_copy,
+    is_repository,
+    without_magic,
+)
 from joey.policy.names import fold_path, visible
 from joey.policy.protected import protecting
 from joey.system.worktree_notes import worktree_around
@@ -49,6 +60,8 @@ def resolve(path: str) -> str:
 
 _PYTHON = re.compile(r"python[\d.]*")
 _MAX_WALK = 10_000
+_MAX_FOLLOWED = 100_000
+"""Files and folders that are looked at to find where links lead."""
 _MAX_TEXT = 256 * 1024
 
 
@@ -78,6 +91,8 @@ class Located:
     """Why it cannot be judged at all."""
     secret: bool = False
     """Whether credentials are kept there."""
+    led_away: bool = False
+    """Whether links lead out of the workspace, or to something protected, although the words do not."""
 
     def stricter(self, other: Located) -> Located:
         """What holds if the path may be read in either way."""
@@ -89,6 +104,7 @@ class Located:
             hidden_by=self.hidden_by or other.hidden_by,
             problem=self.problem or other.problem,
             secret=self.secret or other.secret,
+            led_away=self.led_away or other.led_away,
         )
 
 
@@ -136,16 +152,17 @@ class Workspace:
         """Judge a path as a tool would take it, relative to `base` (the root when None)."""
         if not path or "\0" in path:
             return Located(path, path, inside=False, problem="it is empty" if not path else "it holds a NUL character")
-        workspace = self if self.backlinks else self.snapshot()
-        readings = (workspace._locate(path, whole) for whole in self._readings(path, base))
-        return workspace._among_others(reduce(Located.stricter, readings), base)
+        if not self.backlinks:
+            return self.snapshot().locate(path, base)
+        readings = (self._locate(path, whole) for whole in self._readings(path, base))
+        return self._among_others(reduce(Located.stricter, readings), base)
 
     def _among_others(self, located: Located, base: str | None) -> Located:
         """What holds where a path is in one of the other folders, or a link of theirs leads to it. Inside is what is
         inside one of them; whatever one of them protects or hides stays so."""
         for other in self.others:
             found = other.locate(located.path, base or self.root)
-            links = other._by_links(located.resolved).also(self._by_links(located.resolved))
+            links = other.by_links(located.resolved).also(self.by_links(located.resolved))
             own = found if found.inside and not located.inside else located
             located = replace(
                 own,
@@ -154,13 +171,14 @@ class Workspace:
             )
         return located
 
-    def _by_links(self, path: str) -> LinkMeaning:
+    def by_links(self, path: str) -> LinkMeaning:
+        """What a path means because links of the workspace lead to it."""
         return (self.backlinks or self._backlinks()).meaning(path)
 
     def hides(self, path: Path | str) -> bool:
         """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
         rules = any(each.ignore.specs for each in (self, *self.others))
-        return rules and self._recently().locate(str(path)).hidden_by is not None
+        return rules and self.recently().locate(str(path)).hidden_by is not None
 
     def join(self, base: str, path: str) -> str:
         """A path from a folder, `~` being the home folder and `~name` somebody else's."""
@@ -201,17 +219,37 @@ class Workspace:
             return meaning
         return replace(meaning, hidden_by=self.locate(path).hidden_by)
 
-    def link_out(self, located: Located) -> str | None:
-        """A link below a folder that leads out of the workspace, other than to the Python of an environment."""
-        for folder, folders, files in os.walk(located.resolved):
-            for name in (*folders, *files):
-                path = posixpath.join(folder, name)
-                if not os.path.islink(path) or _PYTHON.fullmatch(name):  # noqa: PTH114 - paths here are strings
-                    continue
-                found = self.locate(path)
-                if not found.inside or found.secret:
-                    return posixpath.relpath(path, located.resolved)
-        return None
+    def links_in(self, located: Located) -> FollowedLinks:
+        """Where a program arrives that follows the links below a folder, and those in the folders where they lead. The
+        Python of an environment does not count."""
+        if not self.backlinks:
+            return self.snapshot().links_in(located)
+        found, left, walk, seen = FollowedLinks(), [located.resolved], LinkWalk(_MAX_FOLLOWED), set[str]()
+        while left and not found.complete:
+            for path in walk.below(left.pop()):
+                if (place := _end(path)) not in seen:
+                    seen.add(place)
+                    more, further = self._at_end(path, place, located.resolved)
+                    found, left = found.also(more), [*left, *further]
+        return FollowedLinks(*["too many files to look at"] * 3) if walk.exhausted else found
+
+    def _at_end(self, path: str, place: str, start: str) -> tuple[FollowedLinks, list[str]]:
+        """What the place means where a link leads, and the folders that are to be walked then."""
+        roots, link = tuple(dict.fromkeys((self.root, resolve(self.root)))), posixpath.relpath(path, start)
+        if _relative(place, start) is not None and _within(place, roots) is not None:  # the walk comes there anyway
+            meaning = self._by_name(place, roots)
+            return FollowedLinks(None, meaning.hidden_by and link, meaning.protected and link), []
+        target = self.locate(path)
+        further = [target.resolved] if target.inside and self.is_folder(target.resolved) else []
+        return self._led_to(link, target), further
+
+    def _led_to(self, link: str, target: Located) -> FollowedLinks:
+        """What one link leads to."""
+        if _PYTHON.fullmatch(posixpath.basename(link)) and _PYTHON.fullmatch(posixpath.basename(target.resolved)):
+            return FollowedLinks()
+        out = target.problem or target.secret or not target.inside
+        hidden = target.hidden_by or (self.below(target).hidden_by if self.ignore.specs and target.inside else None)
+        return FollowedLinks(link if out else None, link if hidden else None, link if target.protected else None)
 
     def holds_protected(self, located: Located) -> bool:
         """Whether a folder is, or is above, the workspace, so that removing it takes protected files along."""
@@ -245,7 +283,14 @@ class Workspace:
             hidden_by=meaning.hidden_by,
             problem=_MAGIC if trail.magic else None,
             secret=any(_secret(way, homes, roots) for way in ways),
+            led_away=self._led_away(lexical, trail, roots),
         )
+
+    def _led_away(self, lexical: str, trail: Trail, roots: tuple[str, ...]) -> bool:
+        if not trail.through or _within(lexical, roots) is None:
+            return False
+        protected = any(self._by_name(way, roots).protected for way in (trail.resolved, *trail.through))
+        return _within(trail.resolved, roots) is None or (protected and self._by_name(lexical, roots).protected is None)
 
     def _inside(self, path: str, lexical: str, trail: Trail, roots: tuple[str, ...]) -> bool:
         if trail.magic or _ELSEWHERE.match(path) or _within(trail.resolved, roots) is None:
@@ -268,10 +313,19 @@ class Workspace:
         relative = _within(path, roots)
         if relative == ".":
             return LinkMeaning()
-        hidden = self.ignore.hiding(relative, folder=_may_be_folder(path)) if relative and self.ignore.specs else None
+        hidden = self._hidden(path, relative) if relative and self.ignore.specs else None
         parts = fold_path(relative or path)
         protected = protecting(parts) or _matching(self.protected, "/".join(parts))
         return LinkMeaning(protected or (_repository(path, relative) if relative else None), hidden)
+
+    def _hidden(self, path: str, relative: str) -> str | None:
+        """The ignore file that hides a path. In another working tree inside, the lines count from its top as well."""
+        folder = _may_be_folder(path)
+        if found := self.ignore.hiding(relative, folder=folder):
+            return found
+        tops = (at for at, char in enumerate(relative) if char == "/" and is_copy(path[: at - len(relative)]))
+        inner = (self.ignore.hiding(relative[at + 1 :], folder=folder) for at in tops)
+        return next(filter(None, inner), None)
 
     def _as_hard_link(self, path: str, roots: tuple[str, ...], backlinks: Backlinks) -> LinkMeaning:
         try:
@@ -284,8 +338,9 @@ class Workspace:
         hidden = (self._by_name(name, roots).hidden_by for name in names)
         return LinkMeaning(HARD_LINK, next(filter(None, hidden), None))
 
-    def _recently(self) -> Self:
-        others = tuple(each._recently() for each in self.others)
+    def recently(self) -> Self:
+        """The same workspace for many paths: its links as they were a moment ago."""
+        others = tuple(each.recently() for each in self.others)
         return replace(self, backlinks=self.recent.get(self._backlinks), others=others)
 
     def _backlinks(self) -> Backlinks:
@@ -318,6 +373,14 @@ def _ignore_file(path: Path) -> str:
     if any(len(line) > MAX_LINE for line in lines):
         raise UsageError(f"{path.name} has a line of more than {MAX_LINE} characters; shorten it")
     return text
+
+
+def _end(path: str) -> str:
+    """Where a link leads; the link itself, if that is nowhere."""
+    try:
+        return resolve(path)
+    except (OSError, ValueError):
+        return path
 
 
 def _normal(path: str) -> str:

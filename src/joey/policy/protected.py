@@ -80,7 +80,8 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
         ".devcontainer.json", "devcontainer.json", ".gitpod", ".gitpod.*", ".idx", ".codesandbox", ".stackblitzrc",
         ".ona", "conda/activate.d", "conda/deactivate.d", "rust-toolchain", "rust-toolchain.toml", "bin/activate",
         "bin/activate.fish", "bin/activate.csh", "bin/activate.ps1", "bin/activate.nu", "bin/activate_this.py",
-        "Scripts/activate", "Scripts/activate.bat", "Scripts/activate.ps1",
+        "Scripts/activate", "Scripts/activate.bat", "Scripts/activate.ps1", ".env.*sh", ".env.ps1", ".env.nu",
+        ".env.enter", ".env.leave",
     ),
     "editors": (
         ".vscode", ".vscode-*", "*.code-workspace", ".idea", "*.iws", ".run", ".fleet", ".zed", ".vs", ".nova",
@@ -124,7 +125,8 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
         ".gdbinit*", ".gdbearlyinit", "gdbinit", "*-gdb.py", "*-gdb.gdb", ".lldbinit*", ".radare2rc", ".r2rc",
         ".pdbrc*", ".pythonrc*", ".pythonstartup*", "sitecustomize.py", "usercustomize.py", "sitecustomize",
         "usercustomize", "*.pth", "*.egg-link", "pyvenv.cfg", ".venv", "venv", "site-packages", "dist-packages",
-        ".ipython",
+        "env/bin", "env/Scripts", "bin/python", "bin/python3", "bin/pip", "bin/pip3", "Scripts/python.exe",
+        "Scripts/pip.exe", ".ipython",
         ".jupyter", "ipython_config.py", "jupyter_*_config.*", ".irbrc", ".pryrc", ".rdbgrc*", ".byebugrc",
         ".Rprofile", ".Renviron", "Rprofile.site", ".RData", ".octaverc", ".ghci", ".ocamlinit", ".iex.exs",
         ".erlang", ".sqliterc", ".psqlrc", ".mongorc.js", ".mongoshrc.js", ".my.cnf", ".mylogin.cnf", ".perldb",
@@ -241,6 +243,8 @@ _WRITTEN_BY_BUILDS = frozenset((
     ".terraform-version", ".tool-versions*",
     ".settings", ".project", ".classpath", ".vs", ".run",
     "*.pth", "*.egg-link", "pyvenv.cfg", ".venv", "site-packages", "dist-packages", ".ipython", ".jupyter", ".rdata",
+    "env/bin", "env/scripts", "bin/python", "bin/python3", "bin/pip", "bin/pip3", "scripts/python.exe",
+    "scripts/pip.exe",
     ".local/bin", ".local/share", "desktop.ini", "*.psrc",
 ))  # fmt: skip
 """The git folder is guarded by the sandbox itself, which knows what in it runs."""

@@ -31,6 +31,8 @@ class VerdictPart:
     """Whether the rule that allowed it gives it the network."""
     setting: str = ""
     """The setting that decided, if it is about nothing but files of the workspace."""
+    linked: bool = False
+    """Whether links lead a path somewhere else than its words say."""
 
     def worse(self, decision: Decision, reason: str) -> VerdictPart:
         """The same part after another look, which can only make it stricter."""

@@ -22,7 +22,7 @@ def main(port: int, path: str) -> None:
     server.listen(128)
     os.write(1, b"listening\n")
     while True:
-        descriptor, _address = server._accept()  # type: ignore[attr-defined]
+        descriptor, _address = server._accept()  # type: ignore[attr-defined]  # noqa: SLF001 - `_socket` has no other
         threading.Thread(target=_serve, args=(_socket.socket(fileno=descriptor), path), daemon=True).start()
 
 

@@ -154,6 +154,8 @@ class Holder:
         with contextlib.suppress(RuntimeError):  # the loop may be gone already
             asyncio.get_running_loop().remove_reader(self.socket)
         self.socket.close()
+        if self.findings is not None and not self._has_monitor:
+            self._let_it_end()
         self.process.kill()
         self.process.wait()
         _wait_for([each for each in first if each is not None])
@@ -169,6 +171,11 @@ class Holder:
             if not ended.done():
                 ended.set_result(-signal.SIGKILL)
         self._running.clear()
+
+    def _let_it_end(self) -> None:
+        """Without a PID namespace it kills what commands left behind, and then ends by itself."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(_END_TIMEOUT)
 
     # The socket
 

@@ -12,13 +12,15 @@ command that took this process over, so it is lines of numbers, which Joey check
     ended ID STATUS  it has ended; the status is the system's
 
 Where there is a PID namespace this is its first process: nothing inside can kill it, and when it ends the kernel ends
-everything else. Elsewhere (`partial`) it adopts what commands leave behind and kills it before it ends.
+everything else. Elsewhere (`partial`) it adopts what commands leave behind and kills it before it ends. Commands must
+not be able to kill it first, so it stays outside of their Landlock domain: a thread enters it and starts them all.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
 import _socket
+import _thread
 import ctypes
 import errno
 import marshal
@@ -29,6 +31,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
@@ -46,8 +49,10 @@ libc = ctypes.CDLL(None, use_errno=True)
 def main(control: _socket.socket) -> None:
     setup: dict[str, Any] = _receive(control)[0]
     _confine(setup)
-    control.sendall(b"hello " + _findings(setup).encode() + b"\n")
-    _serve(control, partial=bool(setup["landlock"]))
+    within = _Within(setup["landlock"])
+    found: str = within.run(lambda: _findings(setup))
+    control.sendall(b"hello " + found.encode() + b"\n")
+    _serve(control, within, partial=bool(setup["landlock"]))
 
 
 # The walls that a process puts up around itself
@@ -64,7 +69,6 @@ def _confine(setup: dict[str, Any]) -> None:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
         _give_up_capabilities()
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-        _landlock(*setup["landlock"])
     if setup["filter"]:
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
         _seccomp(setup["filter"])
@@ -121,6 +125,42 @@ def _landlock(sizes: tuple[int, int, int], handled: tuple[int, int, int], rules:
     os.close(made)
 
 
+class _Within:
+    """Where Landlock holds: a thread that has confined itself. What it starts is confined like it; where there is no
+    Landlock to enter, there is no thread either."""
+
+    def __init__(self, landlock: tuple[Any, ...]) -> None:
+        self._wanted, self._done = _thread.allocate_lock(), _thread.allocate_lock()
+        self._wanted.acquire()
+        self._done.acquire()
+        self._landlock = landlock
+        self._work: Callable[[], Any] = lambda: None
+        self._result: Any = None
+        if landlock:
+            _thread.start_new_thread(self._live, ())
+            self.run(lambda: _landlock(*landlock))
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """What this returns, or raises, when it is done there."""
+        if not self._landlock:
+            return work()
+        self._work = work
+        self._wanted.release()
+        self._done.acquire()
+        if isinstance(self._result, Exception):
+            raise self._result
+        return self._result
+
+    def _live(self) -> None:
+        while True:
+            self._wanted.acquire()
+            try:
+                self._result = self._work()
+            except Exception as error:  # noqa: BLE001 - whoever wanted it gets it
+                self._result = error
+            self._done.release()
+
+
 def _syscall(number: int, *arguments: object) -> int:
     done = libc.syscall(ctypes.c_long(number), *arguments)
     if done < 0:
@@ -163,7 +203,7 @@ def _has_route() -> bool:
 # Starting commands
 
 
-def _serve(control: _socket.socket, *, partial: bool) -> None:
+def _serve(control: _socket.socket, within: _Within, *, partial: bool) -> None:
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
     os.set_blocking(theirs, False)
@@ -182,12 +222,14 @@ def _serve(control: _socket.socket, *, partial: bool) -> None:
         _reap(control, running)
         if control.fileno() in ready:
             try:
-                _obey(control, *_receive(control), running)
+                _obey(control, *_receive(control), running, within)
             except EOFError:
                 _end(partial=partial)
 
 
-def _obey(control: _socket.socket, message: Any, descriptors: list[int], running: dict[int, int]) -> None:
+def _obey(
+    control: _socket.socket, message: Any, descriptors: list[int], running: dict[int, int], within: _Within
+) -> None:
     if message[0] == "signal":
         try:
             os.killpg(message[1], message[2])
@@ -196,7 +238,8 @@ def _obey(control: _socket.socket, message: Any, descriptors: list[int], running
         return
     _run, number, argv, cwd, environment = message
     try:
-        running[pid := _spawn(argv, cwd, environment, descriptors)] = number
+        pid = within.run(lambda: _spawn(argv, cwd, environment, descriptors))
+        running[pid] = number
         control.sendall(b"started %d %d\n" % (number, pid))
     except (OSError, ValueError) as error:
         control.sendall(b"failed %d %d\n" % (number, getattr(error, "errno", None) or errno.EINVAL))
@@ -259,11 +302,14 @@ def _end(*, partial: bool) -> None:
 
 
 def _children() -> list[int]:
-    try:
-        with open("/proc/thread-self/children") as listed:  # noqa: PTH123
-            return [int(each) for each in listed.read().split()]
-    except OSError:
-        return []
+    found: list[int] = []
+    for thread in os.listdir("/proc/self/task"):  # noqa: PTH208 - pathlib loads slowly
+        try:
+            with open(f"/proc/self/task/{thread}/children") as listed:  # noqa: PTH123
+                found += [int(each) for each in listed.read().split()]
+        except OSError:
+            continue
+    return found
 
 
 # The socket

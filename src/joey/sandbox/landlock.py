@@ -2,7 +2,8 @@
 
 Landlock only adds up what is allowed beneath a place. So everything is allowed to be read but for the way down to what
 is hidden, which is listed entry by entry; and a part of a writable folder cannot be made read-only: `.git/hooks` and
-`.git/config` can be changed here. It also does not see chmod, nor connections to unix sockets on the disk.
+`.git/config` can be changed here. It also does not see chmod, nor connections to unix sockets on the disk; of those,
+the filter for system calls leaves only pairs where there is no network. What nothing stops is listed by `gaps`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from joey.sandbox.git import git_folders
 from joey.sandbox.hidden import hidden_places
 from joey.sandbox.mounts import PRIVATE, too_broad
-from joey.sandbox.settings import Walls
+from joey.sandbox.settings import Network, Walls
 from joey.system.folders import state_folder, user_folder
 
 _CREATE, _VERSION = 444, 1
@@ -28,7 +29,11 @@ _FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1, 2
 _RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}
 """How many kinds of access a version knows; from the fifth on 16."""
-_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+_TRUNCATE_HELD, _SIGNALS_HELD = 3, 6
+"""Since which version."""
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+"""Not the terminals (`pts`) nor the shared memory (`shm`): a rule for the folder would give those of every other
+program as well. `tty` is a command's own terminal, and it has none: it runs in a session of its own."""
 
 
 def version() -> int:
@@ -57,7 +62,7 @@ class LandlockRules:
 def rules(walls: Walls, private: Iterable[Path], abi: int) -> LandlockRules:
     """The rules for these walls; `private` are folders of the sandbox's own."""
     files = (1 << _RIGHTS_BY_VERSION.get(abi, 16)) - 1
-    scoped = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS if abi >= 6 else 0
+    scoped = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS if abi >= _SIGNALS_HELD else 0
     own = (*walls.own, user_folder(), state_folder())
     closed, emptied = hidden_places(own, walls.hide, walls.show)
     hidden = frozenset({*closed, *emptied, *map(Path, PRIVATE)})
@@ -66,6 +71,24 @@ def rules(walls: Walls, private: Iterable[Path], abi: int) -> LandlockRules:
     devices = [(Path("/dev") / name, files) for name in _DEVICES]
     beneath = [(str(path), _applicable(path, access & files)) for path, access in (*readable, *writable, *devices)]
     return LandlockRules(8 if abi < 4 else 16 if abi < 6 else 24, files, scoped, tuple(beneath))
+
+
+def gaps(abi: int, network: Network) -> tuple[str, ...]:
+    """What a sandbox of Landlock does not stop, in words for the user."""
+    found = [
+        "changes to .git/hooks, .git/config, .envrc and other files of the workspace that run later",
+        "reading files of the workspace that an ignore file hides",
+        "chmod, touch and locks on files elsewhere",
+        "the size and times of a hidden file whose name is known, and names of hidden files while they are used",
+        "seeing other processes and their command lines",
+    ]
+    if network == "on":
+        found.append("with the network: unix sockets of services (Docker, D-Bus, agents), whatever they can do")
+    if abi < _SIGNALS_HELD:
+        found.append("signals to other processes of yours (Linux before 6.12)")
+    if abi < _TRUNCATE_HELD:
+        found.append("emptying files elsewhere (Linux before 6.2)")
+    return tuple(found)
 
 
 def _writable(walls: Walls) -> Iterator[Path]:

@@ -46,6 +46,8 @@ class HeldLevel:
     advice: str = ""
     note: str = ""
     """Something that a user should know of this workspace."""
+    gaps: tuple[str, ...] = ()
+    """What it does not stop and a full one would."""
 
     def __str__(self) -> str:
         words = f"{self.level} ({self.means})" if self.means else self.level
@@ -195,7 +197,7 @@ async def _open_full(walls: Walls, more: Sequence[Mount] = ()) -> Sandbox:
 
 
 def _hold_in_namespaces(program: str, walls: Walls, places: Layout) -> Holder:
-    found = filter_for(platform.machine(), tracing=True, sockets="network" if walls.network == "on" else "local")
+    found = filter_for(platform.machine(), namespaces=True, sockets="network" if walls.network == "on" else "local")
     if found is None:
         raise SandboxError(f"there is no filter of system calls for {platform.machine()}")
     descriptor = os.memfd_create("joey-sandbox-filter")
@@ -249,23 +251,24 @@ async def open_partial(walls: Walls, why: str = "", advice: str = "") -> Sandbox
     environment = {**dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(private)), "XDG_CACHE_HOME": str(private / "cache")}
     environment["npm_config_cache"] = str(private / "npm")
     try:
-        means, holder, setup = _hold_by_rules(walls, private)
+        held, holder, setup = _hold_by_rules(walls, private)
         await _tried(holder, walls, setup)
     except BaseException:
         folder.close()
         raise
-    return Sandbox(walls, HeldLevel("partial", means, why, advice), holder, environment, private=(folder,))
+    return Sandbox(walls, replace(held, why=why, advice=advice), holder, environment, private=(folder,))
 
 
-def _hold_by_rules(walls: Walls, private: Path) -> tuple[str, Holder, Mapping[str, Any]]:
+def _hold_by_rules(walls: Walls, private: Path) -> tuple[HeldLevel, Holder, Mapping[str, Any]]:
     limits = walls.limits.resources
     if sys.platform == "darwin":
         holder = hold([seatbelt.PROGRAM, "-p", seatbelt.profile(walls, [private]), *_python(_INSIDE)])
-        return "seatbelt, untested", holder, {"limits": limits, "landlock": (), "filter": b""}
+        return HeldLevel("partial", "seatbelt, untested"), holder, {"limits": limits, "landlock": (), "filter": b""}
     abi = landlock.version()
-    found = filter_for(platform.machine(), tracing=False, sockets="network" if walls.network == "on" else "unix")
+    found = filter_for(platform.machine(), namespaces=False, sockets="network" if walls.network == "on" else "pairs")
     if not abi or found is None:
         raise SandboxError("the kernel has no Landlock" if not abi else f"no filter for {platform.machine()}")
     rules = landlock.rules(walls, [private], abi)
     setup = {"limits": limits, "landlock": rules.wire, "filter": found}
-    return f"Landlock {abi}, seccomp", hold(_python(_INSIDE)), setup
+    held = HeldLevel("partial", f"Landlock {abi}, seccomp", gaps=landlock.gaps(abi, walls.network))
+    return held, hold(_python(_INSIDE)), setup

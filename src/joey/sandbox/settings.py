@@ -11,7 +11,6 @@ Mode: TypeAlias = Literal["off", "auto", "require"]
 """`auto` takes the best there is, `require` refuses commands without a full sandbox. Each is stricter than the last."""
 MODES: tuple[Mode, ...] = ("off", "auto", "require")
 NetworkRule: TypeAlias = Literal["none", "approved", "on"]
-NETWORK_RULES: tuple[NetworkRule, ...] = ("on", "approved", "none")
 Network: TypeAlias = Literal["none", "hosts", "on"]
 """What one sandbox has: nothing, the hosts of the list through a proxy, or what the machine has."""
 

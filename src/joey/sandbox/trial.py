@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from joey.sandbox.sandbox import Sandbox
+from joey.system.temporaries import ScratchFolder
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -24,7 +30,42 @@ class Trial:
 
 async def try_walls(sandbox: Sandbox) -> tuple[Trial, ...]:
     """Each wall, one after the other. What must work in the workspace is tried as well."""
-    return tuple([await _tried(sandbox, *each) for each in _attempts(sandbox)])
+    with contextlib.ExitStack() as opened:
+        attempts = [*_attempts(sandbox), *(_on_linux(opened) if sys.platform == "linux" else ())]
+        return tuple([await _tried(sandbox, *each) for each in attempts])
+
+
+def _on_linux(opened: contextlib.ExitStack) -> Iterator[tuple[str, str, bool]]:
+    """What a sandbox without namespaces has to stop by other means, or cannot: on things of Joey's, made for it."""
+    folder = ScratchFolder.make("joey-trial-")
+    opened.callback(folder.close)
+    file = folder.path / "file"
+    file.touch()
+    yield "see processes outside", f"test -d /proc/{os.getpid()}", False
+    yield "change a process outside", f"prlimit --pid {os.getpid()} --core", False
+    yield "chmod a file outside", f"chmod 600 {shlex.quote(str(file))}", False
+    yield "set an attribute of a file outside", _python(f"os.setxattr({str(file)!r}, 'user.joey', b'')"), False
+    service = opened.enter_context(socket.socket(socket.AF_UNIX))
+    service.bind(str(folder.path / "service"))
+    service.listen()
+    connect = f"_socket.socket(_socket.AF_UNIX).connect({str(folder.path / 'service')!r})"
+    yield "reach the socket of a service", _python(connect), False
+    ours, theirs = os.openpty()
+    opened.callback(os.close, ours)
+    opened.callback(os.close, theirs)
+    yield "open another terminal", f"exec 3<>{shlex.quote(os.ttyname(theirs))}", False
+    with contextlib.suppress(OSError):
+        memory, name = tempfile.mkstemp(dir="/dev/shm", prefix="joey-trial-")
+        opened.callback(os.close, memory)
+        opened.callback(Path(name).unlink)
+        yield "open shared memory of others", f"exec 3<{shlex.quote(name)}", False
+
+
+def _python(code: str) -> str:
+    """A statement of Python, which ends with the reason if it fails."""
+    program = shlex.quote(os.path.realpath(sys.executable))
+    caught = f"import os, _socket\ntry: {code}\nexcept OSError as error: raise SystemExit(error.strerror)"
+    return f"{program} -I -S -c {shlex.quote(caught)}"
 
 
 def _attempts(sandbox: Sandbox) -> list[tuple[str, str, bool]]:

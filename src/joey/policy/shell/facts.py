@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
 from joey.policy.shell.options import Use
+from joey.policy.shell.plain import Word
+from joey.policy.shell.programs.git_files import may_restrict
 from joey.policy.shell.repository import remote_names, repository_problems
 from joey.system.filenames import quoted
 
@@ -37,12 +39,20 @@ _RUNS: dict[str, tuple[str, ...]] = {
 environment in which looking does not write the index (`joey.system.git.quiet_git_environment`)."""
 
 
-def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
-    """Why a command that the tables understand may do more in these folders."""
+def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str], *, added: bool) -> Iterator[str]:
+    """Why a command that the tables understand may do more in these folders; `added`: see `shown_problems`."""
     for folder in sorted(folders):
         if name == "git":
             yield from _repository(workspace, folder)
             yield from _hooks(workspace, folder, use.path)
+    if name == "git" and use.path[:1] == ("stash",) and use.has("-u", "--include-untracked"):
+        yield from (f"it takes `{each}` away, which git may not know" for each in _ignore_files(workspace))
+    yield from shown_problems(use, workspace, folders, added=added)
+
+
+def name_problems(use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
+    """What the words name and is not the project's own: a module, a tool, a remote. A rule may name it instead."""
+    for folder in sorted(folders):
         for module in use.modules:
             if not _is_own_module(workspace, folder, module):
                 yield f"`{module}` is not a module of the project"
@@ -52,7 +62,6 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
         for remote in use.remotes:
             if not _knows(workspace, remote) and workspace.exists(posixpath.join(folder, remote)):
                 yield f"`{remote}` is not a remote of the repository, but a folder"
-    yield from shown_problems(use, workspace)
 
 
 _CHANGES_FILES = frozenset(
@@ -121,22 +130,73 @@ def _is_installed(workspace: Workspace, folder: str, tool: str) -> bool:
     return False
 
 
-def _names_paths(use: Use, workspace: Workspace) -> bool:
-    """Whether the words without `--` name files that are there: git takes such a word for a path, or refuses it."""
+def _ignore_files(workspace: Workspace) -> list[str]:
+    return [name for name in NAMES if workspace.exists(posixpath.join(workspace.root, name))]
+
+
+def _only(use: Use, workspace: Workspace, folders: Iterable[str]) -> list[Word] | None:
+    """The paths of which alone something is shown; None if it may be any. Words without `--` that name files which are
+    there are paths: git takes such a word for one, or refuses it. In another folder the same word may be a tag."""
+    if use.widens or use.only is not None or use.separated is not None:
+        return None if use.widens else use.only
     words = use.operands[1:] if use.path[:1] == ("grep",) else use.operands
-    return use.separated is None and any(workspace.exists(posixpath.join(workspace.root, word.text)) for word in words)
+    named = [word for word in words if all(workspace.exists(posixpath.join(each, word.text)) for each in folders)]
+    return named if named and may_restrict(words) else None
 
 
-def shown_problems(use: Use, workspace: Workspace) -> Iterator[str]:
-    """Why git may show what an ignore file hides; no sandbox hides what is in a repository."""
+def shown_problems(use: Use, workspace: Workspace, folders: Iterable[str], *, added: bool) -> Iterator[str]:
+    """Why git may show what an ignore file hides; no sandbox hides what is in a repository. `added`: the line may have
+    put files into the repository before."""
     if use.from_top and not workspace.exists(posixpath.join(workspace.root, ".git")):
         yield "the repository is larger than the workspace"
-    if not workspace.ignore.specs or not use.shows or _names_paths(use, workspace):
+    if not workspace.ignore.specs:
         return
+    if use.path[:2] == ("worktree", "add"):
+        yield "it makes a copy of files that an ignore file may hide"
+    for name in use.objects:
+        if not _is_branch(workspace, name) and not _is_path(use, workspace, folders, name):
+            yield f"`{name}` may be a file of the history that an ignore file hides"
+    if not use.shows:
+        return
+    only = _only(use, workspace, folders)
+    places = None if only is None else _places(use, workspace, folders, only)
+    untracked = only is None and (added or use.has("--untracked"))
     if use.shows == "history":
-        yield "it may show files of the history that an ignore file hides; name the paths that you want (`-- src`)"
-    elif _tracks_hidden(workspace) or (use.has("--untracked") and workspace.below(workspace.locate(".")).hidden_by):
+        if places is None or any(workspace.ignore.may_hide_below(place) for place in places):
+            yield "it may show files of the history that an ignore file hides; name the files that you want (`-- a.py`)"
+    elif _tracks_hidden(workspace, places) or (untracked and workspace.below(workspace.locate(".")).hidden_by):
         yield "it may show files that an ignore file hides; name the paths that you want (`-- src`)"
+
+
+def _places(use: Use, workspace: Workspace, folders: Iterable[str], only: Iterable[Word]) -> list[str]:
+    """The folders among paths, from the root of the workspace; what is not there may have been a folder."""
+    bases = {*folders, *([workspace.root] if use.from_top else [])}
+    paths = (posixpath.normpath(posixpath.join(base, word.text)) for base in bases for word in only)
+    unclear = (path for path in paths if workspace.is_folder(path) or not workspace.exists(path))
+    return [posixpath.relpath(path, workspace.root) for path in unclear]
+
+
+def _is_path(use: Use, workspace: Workspace, folders: Iterable[str], name: str) -> bool:
+    """Whether git takes a word for a path, or refuses it as one that could be a revision as well."""
+    return (
+        use.separated is None
+        and use.path[:1] != ("cat-file",)
+        and all(workspace.exists(posixpath.join(folder, name)) for folder in folders)
+    )
+
+
+def _is_branch(workspace: Workspace, name: str) -> bool:
+    """Whether a name is a branch, which is a commit. A tag may be anything, and comes first."""
+    common = _common_folder(workspace, posixpath.join(workspace.root, ".git"))
+    if common is None or not re.fullmatch(r"[\w.-]+(?:/[\w.-]+)*", name):
+        return False
+    packed = posixpath.join(common, "packed-refs")
+    text = workspace.text_of(packed) if workspace.exists(packed) else ""
+    if text is None:
+        return False
+    kinds = {kind for kind in ("heads", "tags") if workspace.exists(posixpath.join(common, "refs", kind, name))}
+    kinds |= {kind for kind in ("heads", "tags") if re.search(rf" refs/{kind}/{re.escape(name)}$", text, re.MULTILINE)}
+    return kinds == {"heads"}
 
 
 def _knows(workspace: Workspace, remote: str) -> bool:
@@ -241,30 +301,41 @@ def _index(workspace: Workspace, place: str) -> bytes:
 
 
 def _common_folder(workspace: Workspace, place: str) -> str | None:
-    """The folder with the configuration: `.git` itself, or where that of a linked worktree leads."""
+    """The folder with the configuration: `.git` itself, or the one that its file `commondir` names. A linked worktree
+    has such a file; git follows it anywhere."""
     folder = _git_folder(workspace, place)
-    common = workspace.text_of(posixpath.join(folder, "commondir")) if folder and folder != place else None
-    return posixpath.normpath(posixpath.join(folder, common.strip())) if folder and common else folder
+    file = posixpath.join(folder or "", "commondir")
+    return _named_in(workspace, file) if folder and workspace.exists(file) else folder
 
 
 def _git_folder(workspace: Workspace, place: str) -> str | None:
     """`.git` itself, or the folder that it names."""
-    if workspace.is_folder(place):
-        return place
-    text = workspace.text_of(place) or ""
-    if not text.startswith("gitdir:"):
+    return place if workspace.is_folder(place) else _named_in(workspace, place, "gitdir: ")
+
+
+def _named_in(workspace: Workspace, file: str, start: str = "") -> str | None:
+    """The folder that a file names as git reads it: to the last line break, spaces and links on the way included."""
+    text = workspace.text_of(file)
+    if text is None or not text.startswith(start) or "\0" in text:
         return None
-    return posixpath.join(posixpath.dirname(place), text.removeprefix("gitdir:").strip())
+    return posixpath.join(posixpath.dirname(file), text.removeprefix(start).rstrip("\r\n"))
 
 
-def _tracks_hidden(workspace: Workspace) -> bool:
-    """Whether the repository's index names a file that an ignore file hides; also if it cannot be read."""
+def _tracks_hidden(workspace: Workspace, places: Iterable[str] | None) -> bool:
+    """Whether the repository's index names a file that an ignore file hides, below some places if they are given; also
+    if it cannot be read."""
+    if places is not None and not (places := list(places)):
+        return False
     place = posixpath.join(workspace.root, ".git")
     if not workspace.exists(posixpath.join(place, "index")):
         return not workspace.exists(posixpath.join(place, "HEAD"))
     try:
         names = (name for name, _ in _entries(_index(workspace, posixpath.join(workspace.root, ".git"))))
-        return any(workspace.ignore.hiding(name) for name in names if name not in NAMES)
+        return any(
+            workspace.ignore.hiding(name)
+            for name in names
+            if name not in NAMES and (places is None or any(f"{name}/".startswith(f"{place}/") for place in places))
+        )
     except (OSError, ValueError, struct.error):
         return True
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from joey.policy.links import FollowedLinks
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.options import Touch
@@ -40,7 +41,7 @@ class Files:
                 located = self.workspace.locate(path, base)
                 part = self._judged(touch, located)
                 if part.decision != "allow":
-                    yield part
+                    yield replace(part, linked=part.linked or located.led_away)
                     return
 
     def filled(self, sources: Sequence[Word], target: Word) -> Iterator[VerdictPart]:
@@ -74,6 +75,19 @@ class Files:
                         )
                         return
 
+    def led_away(self, words: Sequence[str]) -> Iterator[VerdictPart]:
+        """Words that name something in the workspace from where links lead away, whatever is done with them."""
+        for word in words:
+            names = [name for name in dict.fromkeys((word, *re.split(r"[=:@,]", word))) if name and "\0" not in name]
+            for base, name in ((base, name) for base in self.bases for name in names):
+                if not self.workspace.exists(self.workspace.join(base, name)):
+                    continue
+                located = self.workspace.locate(name, base)
+                if located.led_away:
+                    reason = f"links lead from there to {quoted(located.resolved)}"
+                    yield VerdictPart(name, "ask", reason, kind="path", linked=True)
+                    return
+
     def _is_file(self, name: str, located: Located) -> bool:
         """Whether a word names a file: text that happens to match an ignore file's line does not."""
         return "/" in name or "." in name or self.workspace.exists(located.resolved)
@@ -86,9 +100,10 @@ class Files:
         if target.text in _HARMLESS_TARGETS:
             return
         for base in self.bases:
-            part = write_part(self.workspace.locate(target.text, base), self.settings)
+            located = self.workspace.locate(target.text, base)
+            part = write_part(located, self.settings)
             if part.decision != "allow":
-                yield part
+                yield replace(part, linked=located.led_away)
                 return
 
     def _paths(self, word: Word, base: str) -> list[str]:
@@ -112,6 +127,11 @@ class Files:
                 return self._worked_in(located, "the folder")
             case "list":
                 return self._read(located, names_only=True)
+            case "names":
+                part = self._read(located, names_only=True)
+                return self._led_out(part, self.workspace.links_in(located), self.settings.reads_outside)
+            case "rewrite":
+                return self._rewritten(located)
             case "read":
                 return self._read(located)
             case "tree" | "follow":
@@ -138,9 +158,28 @@ class Files:
         hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
         if hidden:
             part = part.worse("ask", f"it holds files that {hidden} hides")
-        if links and (link := self.workspace.link_out(located)):
-            part = part.worse(self.settings.reads_outside, f"`{link}` in it is a link that leads out of the workspace")
+        if links:
+            found = self.workspace.links_in(located)
+            if found.hidden:
+                part = part.worse("ask", f"`{found.hidden}` in it is a link that leads to files which are hidden")
+            part = self._led_out(part, found, self.settings.reads_outside)
         return part
+
+    def _led_out(self, part: VerdictPart, found: FollowedLinks, decision: Decision) -> VerdictPart:
+        if found.out is None:
+            return part
+        worse = part.worse(decision, f"`{found.out}` in it is a link that leads out of the workspace")
+        return replace(worse, linked=part.linked or worse is not part)
+
+    def _rewritten(self, located: Located) -> VerdictPart:
+        """A folder in which a program changes what it finds, also through links."""
+        part, found = self._written(located), self.workspace.links_in(located)
+        if found.protected:
+            why = f"`{found.protected}` in it is a link that leads to what is protected"
+            part = part.worse(self.settings.writes_protected, why)
+        if found.hidden:
+            part = part.worse("ask", f"`{found.hidden}` in it is a link that leads to files which are hidden")
+        return self._led_out(part, found, self.settings.writes_outside)
 
     def _worked_in(self, located: Located, what: str) -> VerdictPart:
         if located.problem or not located.inside:

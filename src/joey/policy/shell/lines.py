@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.facts import (
@@ -23,10 +24,12 @@ from joey.policy.shell.facts import (
     edits_files,
     fact_problems,
     makes_repository,
+    name_problems,
     shown_problems,
 )
 from joey.policy.shell.files import Files
 from joey.policy.shell.options import Program, Use, read_use
+from joey.policy.shell.outputs import output_problems
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
 from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
 from joey.policy.shell.programs.wrappers import listed_below, with_input
@@ -46,9 +49,10 @@ def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) ->
         return []
     judge, here = _Judge(settings, workspace.snapshot()), frozenset({cwd})
     rule = judge.exactly(text.strip(BLANK), here)
-    if rule is not None:
-        return [_part(text, (), "allow", "exactly this line was allowed", rule)]
     commands = read_line(text)
+    if rule is not None:
+        parts = judge.not_plain(text, commands, here) if isinstance(commands, str) else judge.line(commands, here, 0)
+        return [_part(text, (), "allow", "exactly this line was allowed", rule), *not_in_the_words(parts)]
     if isinstance(commands, str):
         return judge.not_plain(text, commands, here)
     return judge.line(commands, here, 0) or [VerdictPart(text, settings.commands, "there is no command in it")]
@@ -62,6 +66,12 @@ def read_line(text: str) -> tuple[Command, ...] | str:
         return read_plain(text)
     except NotPlainError as problem:
         return str(problem)
+
+
+def not_in_the_words(parts: Iterable[VerdictPart]) -> Iterator[VerdictPart]:
+    """What was not allowed with a command although its words were: files that an ignore file hides, and places where
+    links lead, which may be others than when the words were read."""
+    return (part for part in parts if part.kind == "path" and (part.linked or part.rule in NAMES))
 
 
 def exact_lines(text: str, cwd: str | None, parts: Sequence[VerdictPart]) -> tuple[str, ...]:
@@ -130,6 +140,8 @@ class _Judge:
         """Everything that commands of the line write."""
         self._moved_links: set[str] = set()
         """Where commands of the line put links: they lead somewhere else from there."""
+        self._committed = False
+        """Whether a command of the line may have put files into the repository."""
 
     def exactly(self, source: str, here: frozenset[str]) -> Rule | None:
         """The rule that allows just this text, run in just this folder."""
@@ -150,7 +162,9 @@ class _Judge:
                 part = replace(part, decision="deny", reason=f"denied by the rule `{deny.text}`", rule=deny.text)
             parts.append(part)
             if seen.words[0] not in _ONLY_NAMES:
-                parts += self._files(here).named([word for word in seen.words[1:] if word])
+                known = [word for word in seen.words[1:] if word]
+                parts += self._files(here).named(known)
+                parts += self._unconfined(self._files(here).led_away(known)) if decision == "ask" else ()
         return parts
 
     def _whole(self, reason: str) -> tuple[Decision, str]:
@@ -208,7 +222,13 @@ class _Judge:
         rule = self.exactly(command.source, here)
         if rule is not None:
             yield _part(command.source, command.words, "allow", "exactly this command was allowed", rule)
+            yield from not_in_the_words(self._without_rule(command, here, depth, fed_by))
             return
+        yield from self._without_rule(command, here, depth, fed_by)
+
+    def _without_rule(
+        self, command: Command, here: frozenset[str], depth: int, fed_by: Command | None
+    ) -> Iterator[VerdictPart]:
         given = command.joint == "|" or not all(redirect.writes for redirect in command.redirects)
         run = _Run(command.words, command.source, here, depth, command.assignments, fed_by, given)
         for part in self._judged(run):
@@ -244,6 +264,8 @@ class _Judge:
             decision, reason = "allow", _NEUTRAL
         if use is None or use.problems or (table is not None and table.project_code):
             yield from self._files(run.here).named(run.texts[1:])
+            if rule is None:  # somebody is asked, or was, and must see where it leads
+                yield from self._unconfined(self._files(run.here).led_away(run.texts[1:]))
         part = _part(run.source, run.words, decision, reason, rule)
         for problem in self._problems(run, rule, table, use):
             part = part.worse("ask", problem)
@@ -285,7 +307,7 @@ class _Judge:
 
     def _problems(self, run: _Run, rule: Rule | None, table: Program | None, use: Use | None) -> Iterator[str]:
         if self._confined and use is not None:
-            yield from shown_problems(use, self._workspace)
+            yield from shown_problems(use, self._workspace, self._folders(use, run), added=self._committed)
         if self._anything or self._confined:
             return
         for name, value in (*run.variables, *(use.assignments if use is not None else ())):
@@ -300,17 +322,20 @@ class _Judge:
             yield "which words it adds to the command is only known when it runs"
         if table is None or use is None:
             yield from self._unknown(run, rule)
-        elif rule is None or not _spells_out(rule, run.texts):
+            return
+        if rule is None or not _spells_out(rule, run.texts):
             yield from use.problems
-            yield from self._replaced(run.name, table)
-            yield from self._facts(run, use)
+            yield from name_problems(use, self._workspace, self._folders(use, run))
+        yield from self._replaced(run.name, table)
+        yield from self._facts(run, use)
 
     def _all_inside(self, folders: Iterable[str], here: frozenset[str]) -> bool:
         return all(self._workspace.locate(folder, base).inside for folder in folders for base in here)
 
     def _facts(self, run: _Run, use: Use) -> Iterator[str]:
         name, folders = by_name(run.name), self._folders(use, run)
-        yield from fact_problems(name, use, self._workspace, folders)
+        yield from fact_problems(name, use, self._workspace, folders, added=self._committed)
+        yield from output_problems(name, use, self._workspace, folders)
         if name == "git" and any(makes_repository(self._written, self._workspace, folder) for folder in folders):
             yield "which repository it uses is only known when the line has run so far"
 
@@ -344,20 +369,23 @@ class _Judge:
             yield VerdictPart(run.source, "deny", "files may not be changed", None, "path")
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch in ("tree", "follow")]
+        fills = any(touch == "fill" for touch, _ in use.files)
         for touch, word in use.files:
-            yield from self._unconfined(self._not_there_yet(word, run.here | inner))
+            whole = touch in ("follow", "names", "rewrite") or (touch == "tree" and fills)
+            yield from self._unconfined(self._not_there_yet(word, run.here | inner, whole=whole))
             if touch == "folder":
                 found = self._files(run.here).touched(touch, word)
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
-        changed = [word for touch, word in use.files if touch in ("write", "fill", "remove")]
+        changed = [word for touch, word in use.files if touch in ("write", "rewrite", "fill", "remove")]
         self._written |= {self._absolute(base, word) for base in run.here | inner for word in changed}
         self._arrived |= (arriving := self._arriving(use, run.here | inner))
         if any(self._is_link(base, word) for word in trees for base in run.here | inner):
             self._moved_links |= arriving
-        if by_name(run.name) == "git" and changes_files(use):
-            self._arrived.add(posixpath.normpath(self._workspace.root))
+        if by_name(run.name) == "git":
+            self._arrived |= {posixpath.normpath(self._workspace.root)} if changes_files(use) else set()
+            self._committed |= edits_files("git", use)
         starts = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
@@ -373,10 +401,12 @@ class _Judge:
         targets = [word for touch, word in use.files if touch == "fill" or (whole and touch == "write")]
         return {self._absolute(base, word) for base in here for word in targets}
 
-    def _not_there_yet(self, word: Word, here: frozenset[str]) -> Iterator[VerdictPart]:
-        paths = [self._absolute(base, word) for base in here if self._arrived]
+    def _not_there_yet(self, word: Word, here: frozenset[str], *, whole: bool = False) -> Iterator[VerdictPart]:
+        """What the line has put somewhere before; `whole`: not only a file below such a place, but all of a folder."""
+        paths = {self._absolute(base, word) for base in here}
         below = any(path.startswith(f"{folder}/") for path in paths for folder in self._arrived)
-        if below or not self._moved_links.isdisjoint(self._absolute(base, word) for base in here):
+        around = whole and any(f"{folder}/".startswith(f"{path}/") for path in paths for folder in self._arrived)
+        if below or around or not self._moved_links.isdisjoint(paths):
             yield VerdictPart(word.text, "ask", "what is there is only known when the line has run so far", kind="path")
 
     def _is_link(self, base: str, word: Word) -> bool:

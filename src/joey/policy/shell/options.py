@@ -38,14 +38,24 @@ from joey.policy.shell.scripts import awk_problems, sed_problems
 
 Kind: TypeAlias = str
 Shows: TypeAlias = Literal["", "worktree", "history"]
-Touch: TypeAlias = Literal["read", "list", "tree", "follow", "write", "fill", "remove", "run", "folder", "maybe"]
-"""What is done with a file. "maybe": it is written if there is such a file; it may as well name something else, as
-in `git checkout NAME`."""
+Touch: TypeAlias = Literal[
+    "read", "list", "names", "tree", "follow", "write", "rewrite", "fill", "remove", "run", "folder", "maybe"
+]
+"""What is done with a file. "names": what is below it is listed, and what links there lead to. "rewrite": what is below
+it may be changed, also through links. "maybe": it is written if there is such a file; it may as well name something
+else, as in `git checkout NAME`."""
 _TOUCHES: dict[Kind, Touch] = {
     "r": "read", "l": "list", "d": "tree", "L": "follow", "w": "write", "f": "fill", "k": "remove", "x": "run",
     "p": "folder",
 }  # fmt: skip
-_TOUCHES_BELOW: dict[Kind, Touch] = {"r": "follow", "l": "list", "d": "follow", "w": "fill", "f": "fill", "k": "remove"}
+_TOUCHES_BELOW: dict[Kind, Touch] = {
+    "r": "follow",
+    "l": "names",
+    "d": "follow",
+    "w": "fill",
+    "f": "fill",
+    "k": "remove",
+}
 """What is done to a folder if it is done to any file below it."""
 
 
@@ -72,7 +82,13 @@ class Use:
     separated: int | None = None
     """How many operands stand before `--`, if there is one."""
     shows: Shows = ""
-    """Whether it prints what is in any file, here or in the history: no operand restricts it to the `files`."""
+    """Whether it prints what is in files, here or in the history: of any, unless `only` restricts it."""
+    only: list[Word] | None = None
+    """The files and folders of which alone something is shown. None: of all, or of what words without `--` name."""
+    widens: bool = False
+    """Whether it may show more than the paths that it is given."""
+    objects: list[str] = field(default_factory=list)
+    """Words that git may take for a file's content in its history, which it shows whatever the paths are."""
     from_top: bool = False
     """Whether `files` are named from the top of the git repository, wherever the command runs (`HEAD:a/b`)."""
     remotes: list[str] = field(default_factory=list)
@@ -370,7 +386,7 @@ _GUESSED = re.compile(r"(?:ftp|dict|ldap|imap|smtp|pop3)\.", re.IGNORECASE)
 """Names of hosts for which curl speaks another protocol, if none is given."""
 
 
-_NUMBER = re.compile(r"(?:0[xX])?[0-9a-fA-F]*\d[0-9a-fA-F]*(?:\.(?:0[xX])?[0-9a-fA-F]+)*\.?")
+_NUMBER = re.compile(r"(?:0[xX])?(?=[a-fA-F]*\d)[0-9a-fA-F]++(?:\.(?:0[xX])?[0-9a-fA-F]++)*+\.?")
 
 
 def _address(text: str) -> Iterator[str]:

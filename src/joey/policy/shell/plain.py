@@ -31,7 +31,8 @@ _KEYWORDS = frozenset(
     | {"function", "coproc", "[[", "]]", "{", "}", "!"}
 )
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
-_REFLOG = re.compile(r"@\{[\w.-]+\}")
+_REFLOG = re.compile(r"@\{[\w-]+(?:\.[\w-]+)*\}")
+"""`@{1.day.ago}`, but not `@{a..c}`, which the shell takes for several words."""
 _DOLLAR_IS_TEXT = frozenset('" |)/')
 """What may follow a `$` in double quotes that stands for itself, as in "foo$" and "(a|b$)"."""
 

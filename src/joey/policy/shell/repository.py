@@ -80,7 +80,7 @@ _HARMLESS: dict[str, re.Pattern[str]] = {
     "commit.gpgsign": re.compile("false"),
     "tag.gpgsign": re.compile("false"),
     "lfs.repositoryformatversion": _NUMBER,
-    **{f"{section}.{name}": _ANY for section, name in (("pull", "ff"), ("pull", "octopus"), ("fetch", "prune"))},
+    **{f"{section}.{name}": _ANY for section, name in (("pull", "ff"), ("fetch", "prune"))},
 }
 _HARMLESS_SECTIONS = frozenset({"advice", "color"})
 

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-_SED_BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|(?!{d})[^\]\[\\\n]|\\[^\]\n])*\]"
-"""Whether a delimiter between brackets ends the pattern depends on the version of sed: there must be none."""
-_SED_PATTERN = rf"(?:{_SED_BRACKETS}|(?!{{d}})[^\[\\\n]|\\.)*{{d}}"
+_SED_BRACKETS = r"\[\^?+\]?+(?:\[:\w+:\]|(?!{d})[^\]\[\\\n]|\\[^\]\n])*+\]"
+"""A `]` that stands first closes nothing. There is one way to read it (`?+` gives nothing back): another would be
+harmless where that of sed is not. Whether a delimiter between brackets ends the pattern depends on the version of sed:
+there must be none."""
+_SED_PATTERN = rf"(?:{_SED_BRACKETS}|(?!{{d}})[^\[\\\n]|\\.)*+{{d}}"
 _SED_ADDRESS = rf"(?:\d+|\$|/{_SED_PATTERN.format(d='/')}[IM]*)"
 _SED_TEXT = r"[aic][ \t]*(?:\\\n[^\n]*|\\[^\n]+|(?<=[ \t])[^\s\\][^\n]*)(?:\n|$)"
 """A text begins on the line of its command, or after a backslash; an `a` alone is complete, and a command follows."""
@@ -47,8 +49,9 @@ _AWK_TOKEN = re.compile(
     |(?P<operator>\+\+|--|&&|\|\||[=!<>+*/%^~-]=|!~|\*\*=?|[=+*/%^<>!~?:,;{}()\[\]$\n-])""",
     re.VERBOSE,
 )
-_AWK_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:[^\]\\\n/]|\\[^/\n])*\])+/")
-"""A slash between brackets is not in it: some awks end the expression there and others do not."""
+_AWK_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?+\]?+(?:\[:\w+:\]|[^\]\[\\\n/]|\\[^\]/\n])*+\])++/")
+"""Brackets are read in one way, as those of sed. A slash between them is not in it: some awks end the expression there
+and others do not. Nor is a `\\]`, which closes them for some."""
 
 _AWK_WORDS = frozenset(
     {"BEGIN", "END", "if", "else", "while", "for", "do", "break", "continue", "next", "nextfile", "exit", "in"}

@@ -28,7 +28,7 @@ _VALUES = {
 }  # fmt: skip
 
 
-_PROJECT_FOLDERS = re.compile(r"(?:[A-Za-z0-9_-][\w.-]*/?)+|\.")
+_PROJECT_FOLDERS = re.compile(r"[A-Za-z0-9_-][\w.-]*(?:/[A-Za-z0-9_-][\w.-]*)*/?|\.")
 
 
 def variable_problem(name: str, value: str, *, project_code: bool = False) -> str | None:

@@ -24,10 +24,10 @@ from joey.policy.shell.programs import (
     wrappers,
 )
 
-NEUTRAL = frozenset({":", "true", "false", "pwd", "echo", "printf", "test", "[", "cd", "exit", "set"})
+NEUTRAL = frozenset({":", "true", "false", "pwd", "echo", "printf", "test", "[", "cd", "exit", "set", "sleep"})
 """Commands that do nothing by themselves. They need no rule beside a command that has one."""
 
-BUILTINS = NEUTRAL | {"kill", "type", "command", "time", "builtin", "source", "."}
+BUILTINS = (NEUTRAL - {"sleep"}) | {"kill", "type", "command", "time", "builtin", "source", "."}
 """Commands of the shell itself, which no file can replace."""
 
 

@@ -24,6 +24,8 @@ def _make(use: Use) -> Iterator[str]:
     for word in use.operands:
         if not (_VARIABLE if "=" in word.text else _TARGET).fullmatch(word.text):
             yield f"`{word.text}` may change what make runs"
+        if "/" in word.text and "=" not in word.text:  # a rule of make's own may write it
+            use.files.append(("write", word))
     if sum(name in ("-C", "--directory") for name, _ in use.options) > 1:
         yield "each `-C` starts from the one before"
 
@@ -86,6 +88,12 @@ def _cargo_code(options: str = "", operands: str = "", rest: Program | None = No
     return program(f"{_CARGO_BUILD} {options}", operands, project_code=True, check=_cargo(rest))
 
 
+def _cargo_fmt(use: Use) -> Iterator[str]:
+    yield from _cargo(program("--check -l --emit=t"))(use)
+    if not use.has("--check") and not any(word.text == "--check" for word in use.operands):
+        use.files.append(("rewrite", Word(".")))
+
+
 _TEST = _cargo_code("--no-run --no-fail-fast --doc", "t*", _LIBTEST)
 _CARGO_COMMANDS: dict[str, Program] = {
     **dict.fromkeys(("build", "b", "check", "c"), _cargo_code()),
@@ -97,7 +105,7 @@ _CARGO_COMMANDS: dict[str, Program] = {
     **dict.fromkeys(("doc", "d"), _cargo_code("--no-deps --document-private-items")),
     "fmt": program(
         "-v --verbose -q --quiet --manifest-path=x --all --check -p=t --package=t",
-        "t*", check=_cargo(program("--check -l --emit=t")),
+        "t*", check=_cargo_fmt,
     ),
     "clean": program(f"{_CARGO} -p=t --package=t -r --release --profile=t --doc -n --dry-run"),
     "tree": program(
@@ -144,7 +152,7 @@ _GO_TEST = f"""{_GO_BUILD}
     -list=t -shuffle=t -vet=t -fuzz=t -fuzztime=t -fullpath -coverprofile=w -cpuprofile=w -memprofile=w -blockprofile=w
     -mutexprofile=w -trace=w -outputdir=w
 """
-_LINKER = re.compile(r"(?:-s|-w|-X[ =][\w./-]+=[\w./:+-]*| )*")
+_LINKER = re.compile(r"(?:-s|-w|-X[ =][\w./-]++=[\w./:+-]*+| )*+")
 _MODULE = re.compile(r"[A-Za-z0-9][\w./~-]*(?:@[\w.+-]+)?")
 
 
@@ -173,6 +181,13 @@ def _go_run(use: Use) -> Iterator[str]:
         yield "it does not run a package of the project"
 
 
+def _go_fmt(use: Use) -> Iterator[str]:
+    yield from _go()(use)
+    if not use.has("-n"):
+        folders = [word.text.removesuffix("...") or "." for word in use.operands] or ["."]
+        use.files += [("rewrite", Word(folder)) for folder in folders]
+
+
 def _go_env(use: Use) -> Iterator[str]:
     if any("=" in word.text for word in use.operands):
         yield "it sets a variable of go"
@@ -184,7 +199,7 @@ _GO_COMMANDS: dict[str, Program] = {
     "vet": program(f"{_GO_BUILD} -c=t", "t*", words=True, project_code=True, check=_go()),
     "run": program(_GO_BUILD, "t*", words=True, leading=True, project_code=True, check=_go_run),
     "generate": program("-v -n -x -run=t -skip=t", "t*", words=True, project_code=True, check=_go()),
-    "fmt": program("-n -x -mod=t", "t*", words=True, check=_go()),
+    "fmt": program("-n -x -mod=t", "t*", words=True, check=_go_fmt),
     "list": program(
         f"{_GO_BUILD} -m -u -f=t -deps -test -e -versions -find -retracted -export", "t*", words=True, check=_go()
     ),
@@ -207,7 +222,7 @@ _GO_COMMANDS: dict[str, Program] = {
 
 def _gofmt(use: Use) -> Iterator[str]:
     if use.has("-w"):
-        use.files += [("write", word) for word in use.operands]
+        use.files += [("rewrite", word) for word in use.operands]
     yield from ()
 
 

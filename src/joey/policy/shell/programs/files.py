@@ -65,6 +65,13 @@ _LS = """
     --quote-name --quoting-style=t --reverse --recursive --size --sort=t --time=t --time-style=t --tabsize=t --width=t
     --context --zero --help --version
 """
+
+
+def _ls(use: Use) -> Iterator[str]:
+    if use.has("-R", "--recursive") and use.has("-L", "--dereference"):
+        yield "`ls -LR` lists the folders that links lead to, wherever they are"
+
+
 _TREE = """
     -a -d -f -x -q -N -Q -p -u -g -s -h -D -F -v -t -c -U -r -i -A -S -n -C -X -J -L=t -P=t -I=t
     --matchdirs --ignore-case --noreport --charset=t --filelimit=t --timefmt=t --si --inodes --device --dirsfirst
@@ -173,8 +180,8 @@ def _install(use: Use) -> Iterator[str]:
 
 
 PROGRAMS: dict[str, Program] = {
-    "ls": program(_LS, "l*"),
-    "dir": program(_LS, "l*"),
+    "ls": program(_LS, "l*", check=_ls),
+    "dir": program(_LS, "l*", check=_ls),
     "tree": program(_TREE, "l*"),
     "stat": program("-L -f -t -c=t --dereference --file-system --format=t --printf=t --terse --help --version", "l*"),
     "file": program(

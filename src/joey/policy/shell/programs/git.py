@@ -62,7 +62,12 @@ _PICK = """
     --strategy-option=t
 """
 
-_STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
+_STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours"})
+"""Not `subtree`, which puts files into another folder, where an ignore file may not hide them."""
+_STRATEGY_OPTION = re.compile(
+    r"ours|theirs|ignore-(?:space-change|all-space|space-at-eol|cr-at-eol)|(?:no-)?renormalize|no-renames"
+    r"|find-renames(?:=\d+%?)?|patience|diff-algorithm=(?:patience|minimal|histogram|myers)"
+)
 _REMOTE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _CLONE = re.compile(r"(?:https?|ssh)://[A-Za-z0-9][^\s]*|[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^\s:]+")
 
@@ -99,6 +104,8 @@ def _strategy(use: Use) -> Iterator[str]:
         known = value is None or value.text in _STRATEGIES
         if not known and (name == "--strategy" or (name == "-s" and use.path[0] in ("merge", "rebase", "pull"))):
             yield f"the merge strategy `{value.text if value else ''}` is not one of git's"
+        if name in ("-X", "--strategy-option") and value and not _STRATEGY_OPTION.fullmatch(value.text):
+            yield f"`{value.text}` is not known to be a harmless option of a merge strategy"
 
 
 def _pull(use: Use) -> Iterator[str]:
@@ -117,8 +124,22 @@ def _clone(use: Use) -> Iterator[str]:
         use.files.append(("write", Word(name)))
 
 
+_SHOWN_SETTING = re.compile(
+    r"(?:core|init|branch|pull|push|fetch|merge|rebase|commit|tag|color|diff|log|status|alias|submodule|advice|gc|gpg"
+    r"|format|pager|safe)\..+"
+    r"|(?:user|author|committer)\.(?:name|email|signingkey|useconfigonly)"
+    r"|remote\..+\.(?:url|pushurl|fetch|push|mirror|prune|tagopt)|remote\.pushdefault",
+    re.IGNORECASE,
+)
+"""Settings that hold no credentials. Others may, or their names: `http.extraheader`, `url.https://me:token@host/.…`,
+`remote.origin.proxy`, and the `user.password` that some people keep."""
+
+
 def _config(use: Use) -> Iterator[str]:
-    """Reading any setting, writing one's name and address. What a word means depends on its place: nothing is free."""
+    """Reading settings, writing one's name and address. What a word means depends on its place: nothing is free.
+
+    The repository's own file is one of the workspace, the others are not.
+    """
     words = [word.text for word in use.operands]
     if use.has("--list", "-l"):
         reads = not words
@@ -131,6 +152,9 @@ def _config(use: Use) -> Iterator[str]:
     )
     if not reads and not names:
         yield "it writes a setting; some of them name programs that git runs"
+    one = not use.has("--get-regexp") and words and _SHOWN_SETTING.fullmatch(words[-1])
+    if reads and not one and not use.has("--local", "--worktree"):
+        yield "it may show credentials in your own configuration of git; `git config --local` reads the project's"
 
 
 def _only_checks(use: Use) -> Iterator[str]:
@@ -173,7 +197,7 @@ _SUBCOMMANDS: dict[str, Program] = {
     "diff-files": program(f"{_DIFF} -q -c --cc --base --ours --theirs -0 -1 -2 -3", "t*", check=_view),
     "range-diff": program(
         f"{_DIFF} --creation-factor=t --no-dual-color --dual-color --left-only --right-only", "t*",
-        check=files.shows(files.always),
+        check=files.shows(files.always, paths=False),
     ),
     "blame": program(
         """-L=t -b --root --show-stats --progress --no-progress --score-debug -f --show-name -n --show-number -p
@@ -190,7 +214,7 @@ _SUBCOMMANDS: dict[str, Program] = {
         --exclude-standard -z --null --full-name -m=t --max-count=t --threads=t -#""",
         "t*", check=files.shows(files.always, skip=lambda use: 0 if use.has("-e", "-f") else 1),
     ),
-    "cat-file": program("-t -s -e -p", "t*", check=files.shows(lambda use: not use.has("-t", "-s", "-e"))),
+    "cat-file": program("-t -s -e -p", "t*", check=files.shows(lambda use: not use.has("-t", "-s", "-e"), paths=False)),
     "shortlog": program(
         f"{_HISTORY} -s --summary -n --numbered -e --email -c --committer --group=t",
         "t*", check=_names,
@@ -211,7 +235,7 @@ _SUBCOMMANDS: dict[str, Program] = {
     ),
     "ls-files": program(
         """-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed -t -v -z
-        --exclude-standard -x=t --exclude=t -X=r --exclude-from=r --exclude-per-directory=t --error-unmatch --full-name
+        --exclude-standard -x=t --exclude=t -X=r --exclude-from=r --error-unmatch --full-name
         --directory --no-empty-directory --abbrev?t --deduplicate --eol --with-tree=t --resolve-undo""",
         "t*", check=_names,
     ),
@@ -256,8 +280,10 @@ _SUBCOMMANDS: dict[str, Program] = {
         "t*", check=files.stages,
     ),
     "stash": program(_STASH_PUSH, "t*", check=_alone(files.changes("write")), subcommands={
-        "list": program(_LOG, "t*", check=_view),
-        "show": program(f"{_LOG} -u --include-untracked --only-untracked", "t*", check=_view),
+        "list": program(_LOG, "t*", check=files.shows(files.patch, paths=False)),
+        "show": program(
+            f"{_LOG} -u --include-untracked --only-untracked", "t*", check=files.shows(files.patch, paths=False)
+        ),
         "push": program(_STASH_PUSH, "t*", check=files.changes("write")),
         "save": program("-u --include-untracked -k --keep-index --no-keep-index -q --quiet -p --patch", "t*"),
         "pop": program("--index -q --quiet", "t"),

@@ -7,6 +7,7 @@ a hidden file is asked about. A wildcard of git's crosses folders, so a pathspec
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -95,22 +96,57 @@ def split(use: Use, skip: int = 0) -> tuple[Sequence[Word], Sequence[Word]]:
 # Commands that show something
 
 
-def shows(content: Callable[[Use], bool], skip: Callable[[Use], int] = lambda _use: 0) -> Check:
-    """A command that prints something about files: their content, if `content`, or else names and numbers."""
+WIDENS = frozenset({"--full-diff", "--follow", "--submodule", "--pickaxe-all", "-L"})
+"""Options with which a command may show more than the paths it is given: the rest of a commit, what a file was called
+before, the files of a submodule. Every other option in the tables was tried to keep to the paths."""
+_NO_OBJECT = re.compile(r"(?:HEAD|@)(?:[~^]\d*|@\{[\w.-]+\})*|[\w./-]+(?:[~^]\d*)+|[\w./-]*@\{[\w.-]+\}")
+"""What is a commit whatever the repository holds: `HEAD~3`, `main^`, `stash@{1}`."""
+
+
+def shows(content: Callable[[Use], bool], skip: Callable[[Use], int] = lambda _use: 0, *, paths: bool = True) -> Check:
+    """A command that prints something about files: their content, if `content`, or else names and numbers. `paths`:
+    whether words can restrict it to paths."""
 
     def check(use: Use) -> Iterator[str]:
         before, after = split(use, skip(use))
         touch: Touch = "tree" if content(use) else "list"
-        restricted = bool(before) and not after and all(_path_in(word) for word in before)
         for word in before:
             yield from _revision(use, word, touch)
         specs = [_pathspec(word) for word in after]
         yield from _add(use, specs, touch)
-        restricted = restricted or _restricts(specs) or _ranges(use) or use.has("--no-index")
-        if content(use) and not restricted:
+        _lines_of(use)
+        use.widens = not paths or use.has(*WIDENS)
+        if (content(use) or use.path[0] == "show") and use.path[0] not in _COMMITS_ONLY and not use.has("--no-index"):
+            use.objects += [word.text for word in before if not _is_commit(word.text)]
+            use.objects += [name for name, _ in use.options if name in _ALL_REFS and use.path[0] == "show"]
+        if content(use) and use.path[0] not in ("blame", "annotate") and not use.has("--no-index"):
             use.shows = "history" if before or use.path[0] not in ("diff", "grep") else "worktree"
+            use.only = _only(use, before, specs)
 
     return check
+
+
+_ALL_REFS = frozenset({"--all", "--tags", "--remotes", "--glob", "--reflog"})
+"""Options that stand for any references, tags of a file's content among them."""
+_COMMITS_ONLY = frozenset({"log", "whatchanged", "reflog", "stash", "blame", "annotate", "range-diff", "format-patch"})
+"""Commands that pass over an object which is not a commit, or refuse it."""
+
+
+def _is_commit(text: str) -> bool:
+    """Whether a word is a commit, a range of them, or a file in one, which is judged by its path."""
+    ends = [end for end in re.split(r"\.{2,3}", text) if end] if ".." in text else []
+    return bool(ends) or _NO_OBJECT.fullmatch(text) is not None or _path_in(Word(text)) is not None
+
+
+def _only(use: Use, before: Sequence[Word], specs: Sequence[_Pathspec | None]) -> list[Word] | None:
+    """The paths that the words restrict it to: those behind `--`, or those in revisions (`HEAD:src`)."""
+    if specs:
+        return [spec.path for spec in specs if spec and not spec.excludes] if _restricts(specs) else None
+    inner = [_path_in(word) for word in before]
+    if not before or None in inner:
+        return None
+    whole = use.path[0] not in ("show", "cat-file")  # these show a file, or the names in a folder
+    return [path for path in inner if path and whole]
 
 
 def _revision(use: Use, word: Word, touch: Touch) -> Iterator[str]:
@@ -136,17 +172,25 @@ def _add(use: Use, specs: Sequence[_Pathspec | None], touch: Touch) -> Iterator[
 
 def _restricts(specs: Sequence[_Pathspec | None]) -> bool:
     included = [spec for spec in specs if spec is None or not spec.excludes]
-    return bool(included) and all(spec is not None and not spec.pattern for spec in included)
+    return bool(included) and all(spec and not spec.pattern and _restricting(spec.path.text) for spec in included)
 
 
-def _ranges(use: Use) -> bool:
+def may_restrict(words: Sequence[Word]) -> bool:
+    """Whether words without `--` are nothing but revisions and paths that are less than the whole workspace."""
+    return _restricts([_pathspec(word) for word in words])
+
+
+def _restricting(path: str) -> bool:
+    """Whether a path is less than the whole workspace, wherever in it the command runs."""
+    return not posixpath.normpath(path).startswith(("/", "..")) and posixpath.normpath(path) != "."
+
+
+def _lines_of(use: Use) -> None:
     """The files of `log -L1,5:FILE`. A regular expression may have colons too: every end of the value may be a file."""
     if use.path[0] in ("blame", "annotate"):
-        return True
-    found = [value.text for name, value in use.options if name == "-L" and value]
-    for text in found:
+        return
+    for text in (value.text for name, value in use.options if name == "-L" and value):
         use.files += [("read", Word(text[match.end() :])) for match in re.finditer(":", text)]
-    return bool(found)
 
 
 def patch(use: Use) -> bool:
@@ -177,7 +221,7 @@ def stages(use: Use) -> Iterator[str]:
     yield from _add(use, specs, "tree" if forced else "read")
     if forced and any(spec and spec.pattern for spec in specs):
         yield "which ignored files are added is only known when it runs"
-    if use.has("-p", "--patch"):
+    if use.has("-p", "--patch") or (use.path[0] == "commit" and use.has("-v", "--verbose")):
         use.shows = "worktree"
 
 
@@ -247,5 +291,8 @@ def archives(use: Use) -> Iterator[str]:
     yield from _add(use, specs, "tree")
     for word in use.operands[:1]:
         yield from _revision(use, word, "list")
-    if not _restricts(specs):
-        use.shows = "history"
+    use.shows = "history"
+    use.only = [spec.path for spec in specs if spec] if _restricts(specs) else None
+    inner = [_path_in(word) for word in use.operands[:1]]
+    if use.only is None and not specs and inner and inner[0] is not None:
+        use.only = [inner[0]]

@@ -37,6 +37,9 @@ def _names(pattern: re.Pattern[str]) -> Check:
     return check
 
 
+_PLACES_BACKWARDS = re.compile(r"(?:\d++:)++|\][\d:,]+\[")
+
+
 def _rspec(use: Use) -> Iterator[str]:
     """Files with lines or ids: `spec/a_spec.rb:12`, `spec/a_spec.rb[1:2]`."""
     yield from option_values(use)
@@ -45,7 +48,9 @@ def _rspec(use: Use) -> Iterator[str]:
         if name in ("-f", "--format") and value and value.text not in _FORMATS:
             yield f"the format `{value.text}` may be a class that is loaded"
     for word in use.operands:
-        use.files.append(("run", Word(re.sub(r"(?::\d+)+$|\[[\d:,]+\]$", "", word.text), word.glob)))
+        places = _PLACES_BACKWARDS.match(word.text[::-1])
+        name = word.text[: -places.end()] if places else word.text
+        use.files.append(("run", Word(name, word.glob)))
 
 
 def _rubocop(use: Use) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from joey.policy.shell.options import Program, Use, program, unknown_words
+from joey.policy.shell.options import Program, Use, option_values, option_words, program, unknown_words
 from joey.policy.shell.plain import Word
 from joey.policy.shell.programs import python_tools
 
@@ -86,9 +86,24 @@ def _server(use: Use) -> Iterator[str]:
     yield from ()
 
 
+PYTEST_OWN = frozenset(
+    """-k -m --maxfail --capture --lfnf --last-failed-no-failures --durations -r --report-chars --tb --show-capture
+    --color --junit-prefix -W --pythonwarnings --ignore --ignore-glob --deselect --doctest-report --doctest-glob -p -o
+    --override-ini --assert --log-level --log-format --log-date-format --log-cli-level --log-cli-format
+    --log-cli-date-format --log-file --log-file-level --log-file-format --junitxml --junit-xml
+    --basetemp""".split()  # noqa: SIM905
+)
+"""Options of every pytest, whose next word is their value. Another one may be missing, with its plugin or in an older
+version: then it takes no word, and the next one is a path of which `conftest.py` runs."""
+
+
 def _pytest(use: Use) -> Iterator[str]:
     yield from _warnings(use)
     yield from unknown_words(use)
+    yield from option_values(use)  # pytest looks for `-p` among all words before it reads any option
+    yield from option_words(use)
+    values = [value for name, value in use.options if value and name not in PYTEST_OWN]
+    use.files += [("run", Word(value.text.partition("::")[0])) for value in values if value.text]
     for name, value in use.options:
         text = value.text if value else ""
         if name == "-p" and not re.fullmatch(r"no:[\w.-]+", text):

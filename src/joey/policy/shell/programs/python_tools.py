@@ -22,9 +22,13 @@ _PYTHON = re.compile(r"(?:python)?\d[\d.]*")
 
 
 def formats(use: Use) -> Iterator[str]:
-    """A formatter rewrites what it is given; the whole project is what it is for."""
-    for word in use.operands:
-        use.files.append(("folder" if word.text.rstrip("/") == "." else "write", word))
+    """A formatter rewrites what it is given, or what is here, also through links; the whole project is what it is for.
+    A quoted pattern is expanded by some."""
+    for word in use.operands or [Word(".")]:
+        found = None if word.glob else re.search(r"[*?\[{]", word.text)
+        folder = word.text[: found.start()].rpartition("/")[0] or "." if found else word.text
+        if word.text != "-":
+            use.files.append(("rewrite", Word(folder, word.glob)))
     yield from unknown_words(use)
 
 
@@ -64,6 +68,11 @@ def _uv(use: Use) -> Iterator[str]:
     for name, value in use.options:
         if name in ("-p", "--python") and value and not _PYTHON.fullmatch(value.text):
             yield f"`{value.text}` is not the version of a Python"
+
+
+def _uv_format(use: Use) -> Iterator[str]:
+    if not use.has("--check", "--diff"):
+        yield from formats(use)
 
 
 def _uv_add(use: Use) -> Iterator[str]:
@@ -123,7 +132,7 @@ _UV_COMMANDS: dict[str, Program] = {
         "find": program(_UV, "t"),
     }),
     "cache": program(_UV, subcommands={"dir": program(_UV)}),
-    "format": program(f"{_UV} --check --diff"),
+    "format": program(f"{_UV} --check --diff", check=_uv_format),
     "pip": program(_UV, subcommands={
         "install": program(
             f"""{_UV_PIP} -r=r --requirements=r --requirement=r -c=r --constraints=r -e=t --editable=t --extra=t

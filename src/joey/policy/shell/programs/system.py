@@ -33,8 +33,9 @@ def _kill(use: Use, words: Sequence[Word]) -> Iterator[str]:
 _PS_COLUMN = (
     r"(?:p?pid|pgid|sid|[er]?user|[er]?uid|group|cmd|comm|command|args|[%p]cpu|[%p]mem|etimes?|time|cputime|stat|state|s"
     r"|rss|rsz|vsz|size|tty?|start|lstart|stime|ni|nice|pri|psr|nlwp|wchan|ucmd|fname|lwp|tid)"
+    r"(?::\d+)?(?:=[\w %-]*+)?"
 )
-_PS_COLUMNS = re.compile(rf"[+-]?{_PS_COLUMN}(?::\d+)?(?:=[\w %-]*)?(?:[, ][+-]?{_PS_COLUMN}(?::\d+)?(?:=[\w %-]*)?)*")
+_PS_COLUMNS = re.compile(rf"[+-]?{_PS_COLUMN}(?:[, ][+-]?{_PS_COLUMN})*")
 _PS_WITH_ALL = frozenset("-e -A -f -F -H -j -l -L -T -w -o --format --forest --headers --no-headers --sort".split())  # noqa: SIM905
 
 

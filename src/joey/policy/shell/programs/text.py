@@ -131,7 +131,7 @@ def _jq(use: Use) -> Iterator[str]:
 
 
 _YQ_PATH = re.compile(
-    r"""(?:\.[\w-]*|\[(?:-?\d+|"[\w. -]+")?\]|\s*\|\s*(?:keys|length|type|sort|unique|first|last)?)*"""
+    r"""(?:\.[\w-]*|\[(?:-?\d+|"[\w. -]+")?\]|\s*+\|\s*+(?:keys|length|type|sort|unique|first|last)?)*+"""
 )
 
 
@@ -163,11 +163,8 @@ def _diff_operands(use: Use) -> str:
     return "d d" if use.has("--no-dereference") else "L L"
 
 
-_DIGEST = program(
-    "-b -c -t -w -z --binary --check --tag --text --zero --ignore-missing --quiet --status --strict --warn "
-    "--version --help",
-    "r*",
-)
+_DIGEST = program("-b -t -z --binary --tag --text --zero --version --help", "r*")
+"""Without `--check`: which files are read then is written in the list."""
 _DUMP = "-b -c -C -d -o -v -x -e=t -n=t -s=t"
 _XXD = "-a -b -C -d -e -E -i -p -ps -plain -r -u -v -h -c=t -cols=t -g=t -l=t -len=t -n=t -o=t -s=t -seek=t"
 
@@ -282,7 +279,7 @@ PROGRAMS: dict[str, Program] = {
     "sha512sum": _DIGEST,
     "b2sum": _DIGEST,
     "cksum": program("-a=t --algorithm=t --untagged --tag --help --version", "r*"),
-    "shasum": program("-a=t -b -c -t -q -s -w --algorithm=t --binary --check --text --quiet --status --warn", "r*"),
+    "shasum": program("-a=t -b -t --algorithm=t --binary --text", "r*"),
     "base64": program("-d -D -i -w=t --decode --ignore-garbage --wrap=t --help --version", "r"),
     "base32": program("-d -i -w=t --decode --ignore-garbage --wrap=t --help --version", "r"),
     "od": program(

@@ -1,0 +1,228 @@
+"""Where a project's configuration makes a program write, for programs whose rules do not mean that they run its code.
+
+`ruff` keeps a cache where `ruff.toml` says, `tsc` writes where `tsconfig.json` says, `cargo fmt` rewrites what an
+attribute `#[path = "…"]` names. Such files are read as far as they are simple. A place outside the workspace, a
+protected one, and whatever cannot be read are problems.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from joey.policy.paths import Workspace
+from joey.policy.shell.options import Use
+from joey.system.filenames import quoted
+
+_MAX_ENTRIES = 100_000
+_MAX_CONFIGS = 200
+_TOO_MANY = "there are too many files to see where it writes"
+
+
+def output_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
+    """Why a command may write somewhere else than its words say."""
+    for folder in sorted(folders):
+        if (name, *use.path[:1]) in _RUNS_RUFF and not use.has("--isolated", "-n", "--no-cache"):
+            yield from _ruff(use, workspace, folder)
+        elif name in ("tsc", "vue-tsc") and not use.has("--noEmit", "-v", "--version", "-h", "--help", "--showConfig"):
+            yield from _tsc(use, workspace, folder)
+        elif name == "cargo" and use.path[:1] == ("fmt",) and not _only_checks(use):
+            yield from _modules_elsewhere(workspace)
+
+
+def _place_problem(workspace: Workspace, source: str, value: object) -> str | None:
+    """Why something may not be written at the place that a configuration file names, from its own folder."""
+    where = quoted(posixpath.relpath(source, workspace.root))
+    if not isinstance(value, str) or "$" in value:
+        return f"where {where} makes it write is not known"
+    located = workspace.locate(value, posixpath.dirname(source))
+    if located.inside and not located.problem and not located.protected and not located.hidden_by:
+        return None
+    return f"{where} makes it write to `{value}`, which is outside the workspace or protected"
+
+
+# Of ruff: the configuration that is nearest to a file holds for it
+
+_RUNS_RUFF = frozenset({("ruff", "check"), ("ruff", "format"), ("ruff", "clean"), ("uv", "format")})
+_RUFF = ("ruff.toml", ".ruff.toml", "pyproject.toml")
+
+
+def _ruff(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
+    starts = [posixpath.join(folder, word.text) for word in use.operands] or [folder]
+    configs = {path for start in starts for path in _above(workspace, start)}
+    for path in _files_below(starts):
+        if path is None:
+            yield _TOO_MANY
+            return
+        if posixpath.basename(path) in _RUFF:
+            configs.add(path)
+    yield from _ruff_configs(workspace, sorted(configs))
+
+
+def _above(workspace: Workspace, start: str) -> Iterator[str]:
+    root, place = posixpath.normpath(workspace.root), posixpath.normpath(start)
+    while place.startswith(root):
+        yield from (path for name in _RUFF if workspace.exists(path := posixpath.join(place, name)))
+        place = posixpath.dirname(place)
+
+
+def _files_below(starts: Iterable[str], ending: str = "") -> Iterator[str | None]:
+    """The files below some folders; None for too many."""
+    left = _MAX_ENTRIES
+    for start in starts:
+        for folder, folders, files in os.walk(start):
+            folders[:] = [name for name in folders if name != ".git"]
+            left -= len(folders) + len(files)
+            if left < 0:
+                yield None
+                return
+            yield from (posixpath.join(folder, name) for name in files if name.endswith(ending))
+
+
+def _ruff_configs(workspace: Workspace, paths: list[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    while paths and len(seen) <= _MAX_CONFIGS:
+        path = paths.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        settings = _ruff_settings(workspace, path)
+        if settings is None:
+            yield f"{quoted(posixpath.relpath(path, workspace.root))} cannot be read, so where it writes is not known"
+            continue
+        for key in ("cache-dir", "extend"):
+            if key in settings and (problem := _place_problem(workspace, path, settings[key])):
+                yield problem
+            elif key == "extend" and key in settings:
+                paths.append(posixpath.normpath(posixpath.join(posixpath.dirname(path), settings[key])))
+    if paths:
+        yield _TOO_MANY
+
+
+def _ruff_settings(workspace: Workspace, path: str) -> dict[str, Any] | None:
+    text = workspace.text_of(path)
+    try:
+        table: Any = tomllib.loads(text) if text is not None else None
+    except (ValueError, RecursionError):
+        return None
+    for name in ("tool", "ruff") if posixpath.basename(path) == "pyproject.toml" else ():
+        table = table.get(name, {}) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else None
+
+
+# Of tsc: a configuration may extend others, and refer to other projects
+
+_WRITTEN = ("outDir", "outFile", "out", "declarationDir", "tsBuildInfoFile", "generateTrace", "generateCpuProfile")
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|/\*.*?\*/|//[^\n]*', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+
+
+def _tsc(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
+    """With files as operands there is no configuration, except with `--build`, where they are projects."""
+    given = [value.text for name, value in use.options if name in ("-p", "--project") and value]
+    built = [word.text for word in use.operands] if use.has("-b", "--build") else []
+    if use.operands and not built and not given:
+        return
+    named = [posixpath.join(folder, word) for word in (*given, *built)]
+    nearest = _nearest_config(workspace, folder)
+    paths = [_config_at(workspace, path) for path in named] or ([nearest] if nearest else [])
+    seen: set[str] = set()
+    while paths and len(seen) <= _MAX_CONFIGS:
+        path = posixpath.normpath(paths.pop())
+        if path not in seen:
+            seen.add(path)
+            table = _json(workspace.text_of(path))
+            yield from _config_problems(workspace, path, table)
+            paths += _further_configs(workspace, path, table or {})
+    if paths:
+        yield _TOO_MANY
+
+
+def _config_at(workspace: Workspace, path: str) -> str:
+    return posixpath.join(path, "tsconfig.json") if workspace.is_folder(path) else path
+
+
+def _nearest_config(workspace: Workspace, folder: str) -> str | None:
+    place = posixpath.normpath(folder)
+    while not workspace.exists(posixpath.join(place, "tsconfig.json")):
+        if place == posixpath.dirname(place):
+            return None
+        place = posixpath.dirname(place)
+    return posixpath.join(place, "tsconfig.json")
+
+
+def _json(text: str | None) -> dict[str, Any] | None:
+    """An object with comments and trailing commas, as tsc takes it."""
+    try:
+        bare = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text or "").lstrip("\ufeff"))
+        table = json.loads(bare)
+    except (ValueError, RecursionError):
+        return None
+    return table if isinstance(table, dict) else None
+
+
+def _config_problems(workspace: Workspace, path: str, table: dict[str, Any] | None) -> Iterator[str]:
+    options = (table or {}).get("compilerOptions", {})
+    if table is None or not isinstance(options, dict) or not workspace.locate(path).inside:
+        yield f"{quoted(posixpath.relpath(path, workspace.root))} cannot be read, so where tsc writes is not known"
+        return
+    wanted = {name.casefold() for name in _WRITTEN}
+    places = [value for name, value in options.items() if name.casefold() in wanted]
+    sources = [each for name in ("files", "include") for each in _listed(table.get(name, []))]  # written beside them
+    for value in (*places, *sources):
+        if problem := _place_problem(workspace, path, value):
+            yield problem
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _further_configs(workspace: Workspace, path: str, table: dict[str, Any]) -> Iterator[str]:
+    folder = posixpath.dirname(path)
+    for name in _listed(table.get("extends", [])):
+        yield _extended(workspace, folder, str(name))
+    for each in _listed(table.get("references", [])):
+        name = each.get("path") if isinstance(each, dict) else each
+        yield _config_at(workspace, posixpath.join(folder, str(name)))
+
+
+def _extended(workspace: Workspace, folder: str, name: str) -> str:
+    """The file that another extends: by its path, or of a package in node_modules."""
+    if name.startswith((".", "/")):
+        bases = [folder]
+    else:
+        parts = posixpath.normpath(folder).split("/")
+        bases = ["/".join((*parts[:at], "node_modules")) for at in range(len(parts), 0, -1)]
+    ends = ("", ".json", "/tsconfig.json")
+    paths = [posixpath.join(base, name) + end for base in bases for end in ends]
+    return next((path for path in paths if workspace.exists(path) and not workspace.is_folder(path)), paths[0])
+
+
+# Of cargo fmt: modules at a path of their own
+
+_SPACE = r"(?:\s|/\*.*?\*/|//[^\n]*\n)*"
+_PATH = re.compile(rf'[\[,(]{_SPACE}(?:r#)?path{_SPACE}=(?![=>]){_SPACE}(?:"([^"\\]*)"|)', re.DOTALL)
+
+
+def _only_checks(use: Use) -> bool:
+    return use.has("--check") or any(word.text in ("--check", "-l") for word in use.operands)
+
+
+def _modules_elsewhere(workspace: Workspace) -> Iterator[str]:
+    """In a module that is written inline a path begins further inside, so that from the file's folder it is furthest
+    out."""
+    for path in _files_below([workspace.root], ".rs"):
+        text = workspace.text_of(path) if path else None
+        if path is None or text is None:
+            yield _TOO_MANY if path is None else f"{quoted(path)} cannot be read, so what it names is not known"
+            return
+        for found in _PATH.finditer(text) if "path" in text else ():
+            if problem := _place_problem(workspace, path, found[1]):
+                yield problem
+                return

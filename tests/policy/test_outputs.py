@@ -1,0 +1,150 @@
+"""Programs that write what they find, and where a project's files say: through links, caches, outputs, modules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from joey.policy import Settings, Workspace
+from joey.policy.shell.lines import judge_line
+from joey.policy.verdict import Verdict, combine
+
+PROGRAMS = ("ruff", "black", "isort", "gofmt", "go fmt", "cargo", "make", "tsc", "prettier", "terraform", "uv format")
+RULES = Settings(reads="allow", writes="allow", allow=(*PROGRAMS, "biome", "rubocop", "eslint"))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "b.py").write_text("x=1\n")
+    (tmp_path / "ws" / "src").mkdir(parents=True)
+    (tmp_path / "ws" / "src" / "a.py").write_text("x=1\n")
+    return tmp_path / "ws"
+
+
+def judge(line: str, root: Path, rules: Settings = RULES) -> Verdict:
+    workspace = replace(Workspace.of(root), home=str(root.parent / "home"))
+    return combine(judge_line(line, rules, workspace, str(root)))
+
+
+FORMATTERS = [
+    "ruff format src", "ruff format", "ruff check --fix src", "black src", "isort .", "gofmt -w src",
+    "go fmt ./src/...", "cargo fmt", "prettier --write src", "prettier --write 'src/**/*.py'", "terraform fmt src",
+    "biome check --write src", "rubocop -a src", "eslint --fix src", "uv format",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", FORMATTERS)
+def test_a_formatter_does_not_write_through_a_link_that_leads_out(root: Path, line: str) -> None:
+    assert judge(line, root).allowed, judge(line, root).reason
+    (root / "src" / "link.py").symlink_to("../../outside/b.py")
+    assert "a link that leads out" in judge(line, root).reason
+
+
+def test_nor_through_one_that_leads_to_what_is_protected_or_hidden(root: Path) -> None:
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".git" / "hooks" / "pre-commit").write_text("")
+    (root / "src" / "link.py").symlink_to("../.git/hooks/pre-commit")
+    assert "protected" in judge("ruff format src", root).reason
+    (root / "src" / "link.py").unlink()
+    (root / "priv.py").write_text("")
+    (root / "src" / "link.py").symlink_to("../priv.py")
+    assert judge("ruff format src", root).allowed
+    (root / ".joeyignore").write_text("priv.py\n")
+    assert "hidden" in judge("ruff format src", root).reason
+
+
+def test_reading_only_a_formatter_writes_nothing(root: Path) -> None:
+    rules = replace(Settings.for_profile("read-only"), allow=("ruff",))
+    assert judge("ruff format .", root, rules).decision == judge("ruff format", root, rules).decision == "deny"
+    assert judge("ruff format --check .", root, rules).allowed
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ruff.toml", 'cache-dir = "../outside/cache"'),
+        ("src/.ruff.toml", 'cache-dir = "~/cache"'),
+        ("pyproject.toml", '[tool.ruff]\ncache-dir = "/tmp/cache"'),
+        ("pyproject.toml", '[tool.ruff]\nextend = "../outside/ruff.toml"'),
+        ("ruff.toml", 'cache-dir = "${HOME}/cache"'),
+        ("ruff.toml", "cache-dir = ["),
+        ("ruff.toml", 'extend = "conf/base.toml"'),
+        ("ruff.toml", 'cache-dir = ".git/hooks"'),
+    ],
+)
+def test_the_cache_of_ruff_stays_in_the_workspace(root: Path, name: str, text: str) -> None:
+    (root / "conf").mkdir()
+    (root / "conf" / "base.toml").write_text('cache-dir = "../../outside"\n')
+    (root / name).write_text(text)
+    for line in ("ruff check src", "ruff check .", "ruff format --check src"):
+        assert not judge(line, root).allowed, line
+    (root / name).write_text("line-length = 100\n" if name != "pyproject.toml" else "[tool.ruff]\n")
+    assert judge("ruff check .", root).allowed, judge("ruff check .", root).reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"compilerOptions": {"outDir": "../outside"}}',
+        '{"compilerOptions": {"outdir": "../outside"}}',
+        '{"compilerOptions": {"declarationDir": "/tmp/x"}}',
+        '{"compilerOptions": {"tsBuildInfoFile": "../outside/x"}}',
+        '{"compilerOptions": {"outDir": "${configDir}/../out"}}',
+        '{"extends": "./conf/base.json"}',
+        '{"extends": ["./conf/base"]}',
+        '{"extends": "../outside/base.json"}',
+        '{"extends": "missing-package"}',
+        '{"references": [{"path": "./conf/base.json"}]}',
+        '{"references": [{"path": "../outside"}]}',
+        '{"include": ["../outside/**/*"]}',
+        '{"compilerOptions": // {"outDir": "dist"}\n{"outDir": /* "dist" */ "../outside"},}',
+        "not an object",
+    ],
+)
+def test_tsc_writes_in_the_workspace(root: Path, text: str) -> None:
+    (root / "conf").mkdir()
+    (root / "conf" / "base.json").write_text('{"compilerOptions": {"outDir": "../../outside"}}')
+    (root / "tsconfig.json").write_text(text)
+    for line in ("tsc", "tsc -b", "tsc -p .", "tsc -p tsconfig.json"):
+        assert not judge(line, root).allowed, line
+    assert judge("tsc --noEmit", root).allowed
+    (root / "tsconfig.json").write_text(
+        '{"compilerOptions": {"outDir": "dist"}, /* all */ "include": ["src/**/*.ts"],}'
+    )
+    assert judge("tsc", root).allowed, judge("tsc", root).reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#[path = "../../outside/x.rs"]\nmod x;',
+        '#[cfg_attr(all(), path = "/tmp/x.rs")] mod x;',
+        '#[path /* "a.rs" */ = "../../outside/x.rs"] mod x;',
+        '#[path = "\\x2e./../outside/x.rs"] mod x;',
+        '#[path = concat!("..", "/../outside/x.rs")] mod x;',
+    ],
+)
+def test_cargo_fmt_rewrites_only_modules_of_the_workspace(root: Path, text: str) -> None:
+    (root / "src" / "lib.rs").write_text('#[path = "../common/mod.rs"] mod y;\nfn f() { let path = "../../x"; }\n')
+    assert judge("cargo fmt", root).allowed, judge("cargo fmt", root).reason
+    (root / "src" / "lib.rs").write_text(text)
+    assert not judge("cargo fmt", root).allowed
+    assert judge("cargo fmt -- --check", root).allowed and judge("cargo fmt --check", root).allowed
+
+
+def test_make_writes_no_target_outside(root: Path) -> None:
+    (root / "lnk").symlink_to("../outside")
+    for line in ("make ../outside/tool", "make /tmp/tool", "make lnk/tool", "make .git/hooks/pre-commit"):
+        assert not judge(line, root).allowed, line
+    for line in ("make test", "make build/app", "make -j4 all", "make TEST=a/b test"):
+        assert judge(line, root).allowed, judge(line, root).reason
+
+
+def test_in_a_full_sandbox_the_walls_hold_it(root: Path) -> None:
+    (root / "ruff.toml").write_text('cache-dir = "../outside"')
+    (root / "src" / "link.py").symlink_to("../../outside/b.py")
+    confined = Settings(reads="allow", writes="allow", confined=True)
+    assert judge("ruff format src", root, confined).allowed
