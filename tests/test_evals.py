@@ -16,7 +16,8 @@ from evals.checks import Result
 from evals.peers import PEERS, ModelServer, Peer, run_peer
 from evals.peers.meter import Counted
 from evals.peers.running import Launch
-from evals.run import Setting
+from evals.run import Measured, Setting
+from evals.table import is_false, table
 from evals.task import Entry, Eval, all_tasks, write_files
 
 from joey import protocols
@@ -107,6 +108,25 @@ async def test_a_task_in_a_dialect_is_described_held_to_a_grammar_and_read_in_it
     body = server.requests[0].body
     assert '<tool_call>\n{"name": "write_to_file"' in body["messages"][0]["content"]
     assert "execute-command-call" in body["grammar"] and "tools" not in body
+
+
+@pytest.mark.parametrize(
+    ("outcome", "solved", "answer", "false", "unverified"),
+    [
+        ("completed", False, "I fixed it.", True, "0"),
+        ("completed", False, "I fixed it. Not verified: nothing was run.", True, "0"),
+        ("completed", False, "Not verified: nothing was run.\n\nI fixed it.", False, "1 (0 solved)"),
+        ("completed", True, "Not verified: nothing was run.\n\nI fixed it.", False, "1 (1 solved)"),
+        ("completed", True, "I fixed it.", False, "0"),
+        ("limit", False, "Not verified: nothing was run.", False, "0"),
+    ],
+)
+def test_what_was_reported_as_done_and_is_not_solved_is_false(
+    outcome: str, solved: bool, answer: str, false: bool, unverified: str
+) -> None:
+    measured = Measured("t", "fixing", "dev", "m", "s", outcome=outcome, solved=solved, answer=answer).line
+    assert is_false(measured) is false
+    assert [*table([measured]).columns[-1].cells] == [unverified] * 2, "for the half, and for all"
 
 
 # Other agents

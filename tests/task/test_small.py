@@ -12,7 +12,7 @@ from joey.modes.builtin import ASK, CODE
 from joey.modes.mode import Mode
 from joey.protocols import collect
 from joey.task.profiles import SMALL_WINDOW, choose_profile
-from joey.task.profiles.small import Small
+from joey.task.profiles.small import Small, demands, exact
 from joey.task.profiles.small.prompt import describe_briefly, small_prompt
 from joey.task.profiles.small.tools import CORE, short_spec
 from joey.task.prompt import PromptContext
@@ -159,3 +159,11 @@ async def test_a_small_model_must_read_a_file_before_it_writes_it_again_and_must
     assert "holds exactly this already" in await write("x = 1")
     assert "successfully written" in await write("y = 2")
     assert (tmp_path / "a.py").read_text() == "y = 2\n"
+
+
+@pytest.mark.parametrize("word", ["write ", "without ", "print ", "title ", "<h1>", "<h1 "])
+def test_a_request_that_repeats_a_word_for_ever_is_read_in_no_time(word: str) -> None:
+    """Read again from each word to the end, it would run into the limit of every test."""
+    request = word * (400_000 // len(word))
+    assert not demands.tests_are_the_task(request) and not demands.printed_count(request)
+    assert exact.missing_heading("a.html", request, request) is None

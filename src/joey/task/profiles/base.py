@@ -49,9 +49,11 @@ class Supervisor:
 
     def new_request(self, text: str, *, underway: bool = False) -> None:
         """From now on this is to be done. `underway`: a task that was interrupted, so what was done is not known."""
+        self._repetition.forget()
 
     def new_message(self) -> None:
         """The user has something to add."""
+        self._repetition.forget()
 
     def beside(self, context: ToolContext) -> str:
         """What the model is shown with the request, besides its words."""
@@ -104,6 +106,15 @@ class Supervisor:
     def completion(self, claim: str) -> str | Objection:
         """The result to show the user, or what speaks against it."""
         return claim
+
+    @property
+    def left(self) -> str:
+        """What is known not to be done yet, in words for the user; empty if nothing is known."""
+        return ""
+
+    def take_verdict(self) -> str:
+        """Why nothing more is to be expected of the model, in words for the user; reported once."""
+        return ""
 
     def _suggested(self, tools: tuple[str, ...]) -> tuple[str, ...]:
         """The tools that can help after a call without success."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from joey.bounded.files import read_resolved
 from joey.policy.paths import Workspace
 from joey.system.filenames import quoted
+from joey.task.profiles.small.demands import renamed
 from joey.task.profiles.small.problems import imports_of, is_test, missing_imports, problem_in
 from joey.tools.base import ToolContext
 from joey.tools.searching.listing import list_folder
@@ -56,6 +57,11 @@ class Beside:
     entries: tuple[str, ...] = ()
     """All files of the workspace, as far as they were listed."""
 
+    def is_about(self, request: str) -> bool:
+        """Whether a word of a request stands in the files."""
+        everything = "\n".join(f"{each.path}\n{each.text}" for each in self.files).lower()
+        return any(word in everything for word in _content_words(request))
+
     @property
     def text(self) -> str:
         """The words for the model: what is in the files, and what is wrong with them."""
@@ -89,6 +95,8 @@ def _wanted(request: str, entries: tuple[str, ...], text_of: Callable[[str], str
     named = named_files(request, entries)
     yield from ((path, True) for path in named)
     entries = tuple(path for path in entries if not path.startswith(".") and "/." not in path)
+    if len(entries) <= _MAX_SEARCHED:
+        yield from ((path, False) for path in _mentioning(request, entries, text_of))
     related = _related(named, entries, text_of)
     yield from ((path, False) for path in related)
     if named and len(entries) > _MAX_SEARCHED:
@@ -120,12 +128,22 @@ def _related(named: list[str], entries: tuple[str, ...], text_of: Callable[[str]
     return list(dict.fromkeys(found))
 
 
+def _mentioning(request: str, entries: tuple[str, ...], text_of: Callable[[str], str | None]) -> list[str]:
+    """The files in which a name stands that is to be another."""
+    names = [old for old, _ in renamed(request)]
+    return [path for path in entries if any(re.search(rf"\b{name}\b", text_of(path) or "") for name in names)]
+
+
 def _found(request: str, texts: dict[str, str]) -> list[str]:
     """The files in which most of the request's words occur, names of files included."""
-    words = {word.lower() for word in _WORD.findall(request)}.difference(_COMMON.split())
+    words = _content_words(request)
     scores = {path: sum(word in f"{path}\n{text}".lower() for word in words) for path, text in texts.items()}
     best = sorted((path for path, score in scores.items() if score), key=lambda path: -scores[path])
     return best[:_MAX_FOUND]
+
+
+def _content_words(request: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(request)}.difference(_COMMON.split())
 
 
 class _Reader:

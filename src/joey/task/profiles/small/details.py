@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from joey.messages import Message, ToolResultBlock, ToolUseBlock
 from joey.system.filenames import quoted
+from joey.task.user_words import shown_words, user_entries
 from joey.tools.base import ToolContext
 from joey.tools.searching.listing import list_folder
 from joey.tools.shell.jobs import earlier_commands
@@ -28,9 +29,12 @@ def brief_details(context: ToolContext) -> str:
 
 
 def calls_in(messages: Sequence[Message]) -> str:
-    """The calls that were made, a line each, and which of them failed. Ids are unique in a turn only."""
+    """The calls that were made, a line each, and which of them failed; and what the user wrote between them. Ids are
+    unique in a turn only."""
     lines: list[str] = []
-    for message, answer in zip(messages, [*messages[1:], None], strict=True):
+    words = {entry.place: shown_words(entry, _MAX_CALL) for entry in user_entries(messages)}
+    for place, (message, answer) in enumerate(zip(messages, [*messages[1:], None], strict=True)):
+        lines += [f"- the user wrote: {words[place]}"] if place in words else []
         results = [block for block in answer.content if isinstance(block, ToolResultBlock)] if answer else []
         failed = {result.tool_use_id for result in results if result.is_error}
         for call in message.content:

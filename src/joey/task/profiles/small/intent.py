@@ -16,6 +16,8 @@ _POLITE = re.compile(
     r"|want|need|like|d|to|kindly|just|have|be|able|it|if so|use python to|in \S+\.\w+)\b[\s,:'’!-]*)+",
     re.IGNORECASE,
 )
+_FILE_FIRST = re.compile(r"^[\w/-]+\.\w+(?=\s)")
+"""`report.py prints …` does not ask for a report."""
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|,?\s+(?:and|then|but)\s+(?:then\s+)?(?=[a-z]+\b)|\n+", re.IGNORECASE)
 _ASKS = re.compile(
     r"(what|which|who|whose|whom|where|why|how|tell|explain|describe|list|count|say|report|summari[sz]e|sum \w+|compare"
@@ -29,6 +31,8 @@ _EXPLAINS = re.compile(
 _MAY_ASK = re.compile(r"(when|is|are|was|were|does|do|did|has|have|should)\b", re.IGNORECASE)
 """Begins a question if a question mark ends it, and else a statement."""
 _SHOWS = re.compile(r"(show|print|display|output)\b", re.IGNORECASE)
+_AS_WELL = re.compile(r"\bin [\w./-]+\.\w+ (as well|too)\b|^\w+ (it|this|them) in [\w./-]+\.\w+", re.IGNORECASE)
+"""What is to be shown by a program that does not show it yet."""
 _RUNS = re.compile(
     r"(re-?run|run|execute|start|launch|try it|test it|install|commit|calculate|compute|work out)\b", re.IGNORECASE
 )
@@ -36,6 +40,7 @@ _WRITES = re.compile(
     r"(add|append|build|change|clean|code|convert|correct|create|decrease|define|draft|edit|extend|extract|fill|fix"
     r"|format|generate|implement|improve|increase|insert|let|lower|make|modify|prepend|put|raise|refactor|remove|rename"
     r"|reorder|repair|replace|reverse|rewrite|save|set|simplify|sort|split|store|swap|switch|tidy|translate|turn|update"
+    r"|give (?!me\b)(?=.*\b(?:parameter|argument|default|docstring|field|key|column|option|method|attribute)\b)"
     r"|wrap|write|move (?=the (?:function|class|method|code|constant|test)))\b",
     re.IGNORECASE,
 )
@@ -50,9 +55,16 @@ _MOVES = re.compile(
 )
 _WRONG = re.compile(
     r"\b(should|must|needs? to|ought|instead of|crash\w*|fails?|failing|wrong|broken|bug|raises|leaves? out"
-    r"|does(?: not|n't)|is(?: not|n't))\b",
+    r"|does(?: not|n't)|is(?: not|n't)|(?:people|users|customers|everybody|everyone|they|we|readers|visitors)"
+    r" (?:also )?(?:want|need|expect|prefer|would like|would rather))\b",
     re.IGNORECASE,
 )
+_LACKS = re.compile(
+    r"\b(?:needs?|should have|must have|gets?) (?:an?|the|another|one|two|three) (?:[\w-]+ ){0,2}"
+    r"(?:field|key|column|entry|setting|parameter|option|section|line|method|function|property|attribute|flag)s?\b",
+    re.IGNORECASE,
+)
+"""What a file does not have yet."""
 _THING = re.compile(
     r"(an?|the|some)\s+[\w\s-]{0,40}\b(page|script|program|function|class|file|module|game|website|app|test)\b",
     re.IGNORECASE,
@@ -130,11 +142,14 @@ def _other_writes(sentences: list[str], kinds: list[str]) -> bool:
 
 def _kind(sentence: str, *, last: bool) -> str:
     """ask, run, show, write, wrong, or nothing."""
+    sentence = _FILE_FIRST.sub("That", sentence)
     words = _POLITE.sub("", sentence) or sentence
     if _ASKS.match(sentence) or _ASKS.match(words) or (sentence.endswith("?") and _MAY_ASK.match(sentence)):
         return "ask"
     if _OUTPUT_FILE.match(words):
         return "run"
+    if _SHOWS.match(words) and _AS_WELL.search(words):
+        return "write"
     for kind, pattern in (("run", _RUNS), ("show", _SHOWS), ("write", _WRITES)):
         if pattern.match(words):
             return kind
@@ -146,6 +161,8 @@ def _kind(sentence: str, *, last: bool) -> str:
         return "write" if last or _WRONG.search(words) else ""
     if sentence.endswith("?"):
         return "ask"
+    if _LACKS.search(words):
+        return "write"
     if _WRONG.search(words):
         return "wrong"
     return "write" if _THING.match(words) else ""

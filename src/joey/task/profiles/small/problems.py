@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.json import read_json
@@ -19,7 +19,7 @@ from joey.bounded.formats.yaml import read_yaml
 from joey.system.filenames import quoted
 
 _ALWAYS_BOUND = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__class__", "WindowsError"}
-_READERS: Mapping[str, Callable[[str], object]] = {
+READERS: Mapping[str, Callable[[str], object]] = {
     "json": read_json, "toml": read_toml, "yaml": read_yaml, "yml": read_yaml,
 }  # fmt: skip
 _TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
@@ -30,7 +30,16 @@ _COLOUR = re.compile(
     r"\b(red|green|blue|yellow|orange|purple|pink|black|white|gr[ae]y|brown|cyan|magenta|gold|silver)\b", re.IGNORECASE
 )
 _CODED_COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgb|hsl)a?\(")
+_TAGS = {"button": "button", "heading": "h[1-6]", "headline": "h[1-6]", "link": "a", "paragraph": "p", "table": "table"}
+_COLOURED = re.compile(rf"{_COLOUR.pattern} ({'|'.join(_TAGS)})\b", re.IGNORECASE)
+_RULE = re.compile(r"([^{}<>]+)\{([^{}]*)\}")
+_PAGES = (".html", ".htm")
 _ASSERTION = re.compile(r"\bassert\w*")
+_TAKES_AWAY = re.compile(
+    r"\b(clean|combin|convert|delet|drop|extract|inlin|merg|mov|refactor|remov|renam|replac|rewrit|simplif|split|turn)\w*",
+    re.IGNORECASE,
+)
+"""A request in which a definition may well go."""
 _SHELL = (".sh", ".bash", "Makefile")
 _SPACES = re.compile(
     r"^[\w./% -]+:(?!=)[^\n\\]*\n +((?!#|ifn?eq|ifn?def|else|endif|include)[^\s=][^\n=]*)$", re.MULTILINE
@@ -52,7 +61,7 @@ def problem_in(path: str, text: str) -> str | None:
             return f"{quoted(path)} counts wrongly: {problem}"
         if path.endswith("Makefile") and (found := _SPACES.search(text)):
             return f"{quoted(path)} has spaces before `{found[1].strip()}`: a tab has to stand there"
-        if reader := _READERS.get(path.rpartition(".")[2]):
+        if reader := READERS.get(path.rpartition(".")[2]):
             reader(text)
     except SyntaxError as error:
         return f"{quoted(path)} has a syntax error in line {error.lineno}: {error.msg}"
@@ -74,7 +83,7 @@ def is_test(path: str) -> bool:
 
 def is_script(path: str, text: str) -> bool:
     """Whether running a file of Python does something besides defining names."""
-    tree = _parsed(path, text)
+    tree = parsed(path, text)
     quiet = (
         ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign
     )
@@ -106,9 +115,15 @@ def _tests(text: str) -> set[str]:
 
 
 def collateral(path: str, before: str, after: str, request: str) -> str | None:
-    """A definition that changed although the request names others of the file, and this one has nothing to do with
-    them; None if there is none."""
+    """A definition that is gone although nothing was to go, or that changed although the request names others of the
+    file and this one has nothing to do with them; None if there is none."""
     old, new = _definitions(path, before), _definitions(path, after)
+    if lost := lost_definition(path, before, after, request):
+        names = ", ".join((*old, *(name for name in new if name not in old)))
+        return (
+            f"{quoted(path)} no longer has {lost}. Write the whole file with all of these: {names}.\n"
+            f"It has:\n{after.strip()}\n{lost} was:\n{old[lost]}"
+        )
     named = {name for name in old if re.search(rf"\b{re.escape(name)}\b", request)}
     for name in old if named else ():
         texts = f"{old[name]}\n{new.get(name, old[name])}"
@@ -118,9 +133,17 @@ def collateral(path: str, before: str, after: str, request: str) -> str | None:
     return None
 
 
+def lost_definition(path: str, before: str, after: str, request: str) -> str | None:
+    """A function or class that is gone although nothing was to go."""
+    new = _definitions(path, after)
+    if not new or _TAKES_AWAY.search(request):
+        return None
+    return next((name for name in _definitions(path, before) if name not in new), None)
+
+
 def _definitions(path: str, text: str) -> dict[str, str]:
     """The functions and classes of a file, with their source."""
-    tree = _parsed(path, text)
+    tree = parsed(path, text)
     nodes = tree.body if tree is not None else []
     return {
         node.name: ast.get_source_segment(text, node) or ""
@@ -135,29 +158,82 @@ def missing_colour(path: str, text: str, request: str) -> str | None:
         return None
     wanted = [colour.lower() for colour in _COLOUR.findall(request)]
     absent = next((colour for colour in wanted if colour not in text.lower()), None)
-    return None if absent is None else f"The request says {absent}, and nothing in {quoted(path)} is {absent}."
+    if absent is not None:
+        how = f'\nIt is {absent} with style="background-color: {absent}".' if path.endswith(_PAGES) else ""
+        return f"The request says {absent}, and nothing in {quoted(path)} is {absent}.{how}"
+    return _other_colour(path, text, request) if path.endswith(_PAGES) else None
+
+
+def _other_colour(path: str, text: str, request: str) -> str | None:
+    """A part of a page that is to have a colour, and has not, although something else has."""
+    for colour, part in _COLOURED.findall(request):
+        tag = _TAGS[part.lower()]
+        elements = re.findall(rf"<{tag}\b[^>]*>", text, re.IGNORECASE)
+        if elements and not any(_has_colour(each, tag, colour.lower(), text) for each in elements):
+            how = f'It is with <{elements[0].strip("</> ").split()[0]} style="background-color: {colour.lower()}">.'
+            return f"The {part} in {quoted(path)} is not {colour.lower()}. {how}"
+    return None
+
+
+def _has_colour(element: str, tag: str, colour: str, text: str) -> bool:
+    """Whether it is in the element itself, or in a rule for it, its class or its id."""
+    names = [name for value in re.findall(r"(?:class|id)=[\"']([^\"']*)", element) for name in value.split()]
+    selector = re.compile("|".join([rf"(?<![\w.#-]){tag}\b", *(rf"[.#]{re.escape(name)}\b" for name in names)]))
+    rules = _RULE.findall(text)
+    return colour in element.lower() or any(colour in body.lower() and selector.search(head) for head, body in rules)
 
 
 def missing_imports(files: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """What these files, by path, import from each other although it is not there: where, from where, and in words."""
-    trees = {path: tree for path, text in files.items() if (tree := _parsed(path, text)) is not None}
+    """What these files, by path, take from each other although it is not there: where, from where, and in words."""
+    trees = {path: tree for path, text in files.items() if (tree := parsed(path, text)) is not None}
     modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in trees}
+    bound = {module: _bound(trees[path]) for module, path in modules.items()}
     for path, tree in trees.items():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ImportFrom) or node.level or node.module not in modules:
-                continue
-            source = modules[node.module]
-            known = _bound(trees[source])
-            for alias in node.names:
-                if alias.name != "*" and alias.name not in known and f"{node.module}.{alias.name}" not in modules:
-                    here, there = quoted(path), quoted(source)
-                    words = f"{here} imports {alias.name} from {node.module}, but {there} has no {alias.name}"
-                    yield path, source, words
+        for module, name, verb in _taken_from(tree, bound):
+            if name not in bound[module] and f"{module}.{name}" not in modules:
+                words = f"{quoted(path)} {verb} {name} from {module}, but {quoted(modules[module])} has no {name}"
+                yield path, modules[module], words
+
+
+def _taken_from(tree: ast.Module, modules: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """The names that code takes from these modules, and how."""
+    imported = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name in modules
+    }
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=str(module), level=0) if module in modules:
+                yield from ((module, alias.name, "imports") for alias in node.names if alias.name != "*")
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Load()):
+                if name in imported and name not in stored and not attribute.startswith("__"):
+                    yield imported[name], attribute, "uses"
+            case _:
+                pass
+
+
+def import_for(path: str, text: str, files: Mapping[str, str]) -> str | None:
+    """The line that a file of Python lacks: it uses a name that is defined in another of these files."""
+    tree = parsed(path, text)
+    name = _unbound_name(tree) if tree is not None else None
+    if name is None:
+        return None
+    for other, source in files.items():
+        module = other.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        defined = parsed(other, source) if other != path and not is_test(other) else None
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        if defined is not None and any(isinstance(node, kinds) and node.name == name.id for node in defined.body):
+            return f"from {module} import {name.id}"
+    return None
 
 
 def imports_of(text: str) -> set[str]:
     """The paths at which modules that Python code imports may be, if they belong to the workspace."""
-    tree = _parsed("a.py", text)
+    tree = parsed("a.py", text)
     found = set[str]()
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
@@ -167,7 +243,8 @@ def imports_of(text: str) -> set[str]:
     return {f"{name.replace('.', '/')}{end}" for name in found for end in (".py", "/__init__.py")}
 
 
-def _parsed(path: str, text: str) -> ast.Module | None:
+def parsed(path: str, text: str) -> ast.Module | None:
+    """A file of Python as a tree; None if it is something else, or cannot be parsed."""
     try:
         return ast.parse(text) if path.endswith(".py") else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -175,13 +252,20 @@ def _parsed(path: str, text: str) -> ast.Module | None:
 
 
 def _unbound(path: str, tree: ast.Module) -> str | None:
+    name = _unbound_name(tree)
+    if name is None:
+        return None
+    return f"{quoted(path)} uses {name.id} in line {name.lineno}, which is neither defined nor imported"
+
+
+def _unbound_name(tree: ast.Module) -> ast.Name | None:
     """The first name that is used and bound nowhere in the file. Where names may come from elsewhere, none is."""
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
         return None
     known = _bound(tree) | _ALWAYS_BOUND
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
-            return f"{quoted(path)} uses {node.id} in line {node.lineno}, which is neither defined nor imported"
+            return node
     return None
 
 

@@ -10,11 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from joey.task.profiles.small.steps import CommandRun, Steps
+from joey.task.profiles.small.command_runs import CommandRun
+from joey.task.profiles.small.evidence import NOT_VERIFIED
+from joey.task.profiles.small.steps import Steps
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _WORD = re.compile(r"\w+(?:\.\w+)*")
+_HOW_MANY = re.compile(r"(?:please )?(?:how (?:many|much|long|often)|tell me how many|count)\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"\d|\b(no|none|nothing|zero|one|once|two|twice|three|four|five|six|seven|eight|nine|ten|eleven|twelve|never)\b",
+    re.IGNORECASE,
+)
 _MAX_LINES = 20
 _MAX_SMALL = 10
 """Numbers up to this one are counts that anybody makes."""
@@ -49,8 +56,19 @@ def _is_new(number: str, seen: set[float]) -> bool:
     return float(number) > _MAX_SMALL and float(number) not in seen
 
 
-def with_output(claim: str, steps: Steps) -> str:
-    """The result, with what the last command printed if that was wanted and is not in it."""
+def lacks_number(claim: str, request: str) -> bool:
+    """Whether it is asked how many there are, and the answer has no number."""
+    return bool(_HOW_MANY.match(request.strip())) and not _COUNTED.search(claim)
+
+
+def with_output(claim: str, steps: Steps, reservation: str | None = None) -> str:
+    """The result: first that it is not verified, if nothing was run that shows whether it works; with what the last
+    command printed, if that was wanted and is not in it."""
+    reason = reservation or steps.unverified
+    return _with_output(claim, steps) if reason is None else f"{NOT_VERIFIED} {reason}\n\n{_with_output(claim, steps)}"
+
+
+def _with_output(claim: str, steps: Steps) -> str:
     run = steps.runs[-1] if steps.runs else None
     if run is None or not steps.intent.shows or not run.output.strip() or _states(claim, run.output):
         return claim

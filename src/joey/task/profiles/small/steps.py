@@ -10,9 +10,8 @@ a limit; a change that is demanded and did not happen has none.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,67 +19,31 @@ from joey.actions import Action, RunCommand, WritePath
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.task.profiles.small.beside import Beside
+from joey.task.profiles.small.checks import Checks, failure, how
+from joey.task.profiles.small.command_runs import CommandRun, output_of, running_commands, silent_module
 from joey.task.profiles.small.deletions import unwanted_deletion
+from joey.task.profiles.small.demands import (
+    converted_files,
+    has_number,
+    is_repair,
+    named_files,
+    needs_command,
+    removed_files,
+    renamed,
+    speaks_of_tests,
+    wants_script,
+)
 from joey.task.profiles.small.intent import Intent, intent_of
-from joey.task.profiles.small.problems import (
-    collateral,
-    is_script,
-    is_test,
-    missing_colour,
-    missing_imports,
-    problem_in,
-    weakened,
-)
+from joey.task.profiles.small.request_files import RequestFiles
 
-_SUFFIXES = "py|txt|md|json|toml|ya?ml|ini|cfg|csv|html?|css|jsx?|tsx?|sh|log|xml|sql|[ch]pp|rs|go|java|rb"
-_FILE_NAME = re.compile(rf"(?<![\w/.:-])(?:[\w-][\w./-]*\.(?:{_SUFFIXES})|\.gitignore|Makefile|Dockerfile)(?![\w/])")
-"""Only what is certainly meant as a file: to be told that `e.g` does not exist would mislead."""
-_COMMAND = re.compile(r"\bpython3?(?: -m \w+)?(?: [\w./-]+\.py)(?: (?:\d+|--?\w[\w-]*))*")
-_RUNNING = re.compile(r"\b(run\w*|prints?|printed|works?|fails?|python3?|crash\w*|raises?)\b", re.IGNORECASE)
-_GONE = re.compile(
-    r"\b(?:delete|remove|rename|move)\s+(?:the\s+)?(?:file\s+|module\s+|script\s+)?([\w./-]+\.\w+)", re.IGNORECASE
-)
-_FORMATS = {
-    "csv": "csv", "html": "html", "json": "json", "markdown": "md", "toml": "toml", "tsv": "tsv", "xml": "xml",
-    "yaml": "yaml",
-}  # fmt: skip
-_CONVERTED = re.compile(
-    r"\b(?:convert|translate|turn) (?:the )?(?:file )?([\w./-]+)\.\w+ (?:in)?to (?:an? )?"
-    rf"({'|'.join(_FORMATS)})\b(?!\.\w)",
-    re.IGNORECASE,
-)
-"""A file that is to be had in another format, under a name that is not given."""
-_RENAMED = re.compile(
-    r"\brename\s+(?:the\s+)?(?:\w+\s+)?[`'\"]?(?!(?:it|this|that|them|file|folder)\b)([A-Za-z_]\w*)(?:\(\))?[`'\"]?\s+"
-    r"(?:to|into|as)\s+[`'\"]?([A-Za-z_]\w*)(?![\w.]*\.\w)",
-    re.IGNORECASE,
-)
-"""A name in code, and its new one."""
-_NO_TESTS = re.compile(r"\b(do not|don't|without)\b[^.]*\btests?\b", re.IGNORECASE)
-_NEW_TESTS = re.compile(r"\b(add|write|extend|create)\b[^.]*\btests?\b", re.IGNORECASE)
-_WITH_TESTS = re.compile(r"\bunit ?tests?\b|\b(?:with|and|add|write) (?:an? |some |its |the )?tests?\b", re.IGNORECASE)
-_SCRIPT = re.compile(r"\b(script|program)\b", re.IGNORECASE)
-_CODE = (".py", ".js", ".ts", ".sh", ".rb", ".go", ".rs", ".java", ".c", ".cpp")
-_DATA = (".txt", ".csv", ".tsv", ".log", ".md")
 _RUNNABLE = (".py", ".sh", ".bash", ".js", ".rb", ".pl")
-_RUN_IT = re.compile(r"\b(run|execute|start) (it|them|the tests?|the script|the program)\b", re.IGNORECASE)
-_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
-_TEST_FUNCTION = re.compile(r"^(?:async )?def test", re.MULTILINE)
-_RUN_TESTS = re.compile(r"\brun (?:the |all |my |its |our )*(?:unit ?)?tests\b", re.IGNORECASE)
-_NO_TEST_RAN = re.compile(r"^Ran 0 tests|^NO TESTS RAN|No module named '?pytest", re.MULTILINE)
-"""Says nothing about the code."""
-_REPAIR = re.compile(r"\b(fix|repair|put right|fails?|failing|crash\w*|bug|broken)\b", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
 _OWN_SCRIPT = "calculate.py"
-_MAX_WHOLE = 6_000
-"""Characters of a file that is written again as a whole; in longer ones parts are replaced."""
-_MAX_ROUNDS, _MAX_REPAIRS = 2, 4
-_MAX_OUTPUT = 600
-_AGAIN = "It fails. Put it right: write the file again."
+_MAX_FIXES, _MAX_ROUNDS, _MAX_REPAIRS = 3, 2, 4
 _BY_COMMAND = "Run a command that makes the change."
 _SILENT = "It printed nothing. Have it print what is to be shown, and run it again."
+_UNPRINTED = "It printed nothing. Write it again, with a last line that prints what is to be shown."
 READ, WRITE, EDIT = "read_file", "write_to_file", "edit_file"
-RUN, DONE = "execute_command", "attempt_completion"
+RUN, DONE, ASK = "execute_command", "attempt_completion", "ask_followup_question"
 WRITERS = frozenset({WRITE, EDIT})
 Calls: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Tools that may be called, each with the values that some of its arguments are limited to."""
@@ -103,17 +66,6 @@ class Step:
         return DONE not in self.calls
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRun:
-    command: str
-    output: str
-    code: int | None
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.code) and not _NO_TEST_RAN.search(self.output)
-
-
 @dataclass(slots=True)
 class Steps:
     """The steps of one request. `text_of` reads a file that may be shown."""
@@ -124,7 +76,7 @@ class Steps:
     underway: bool = False
     """A task that was interrupted: what was done before is not known, so nothing is demanded."""
     beside: Beside = field(default_factory=Beside)
-    runs: list[CommandRun] = field(default_factory=list)
+    checks: Checks = field(default_factory=Checks)
     intent: Intent = field(default_factory=Intent, init=False)
     written: dict[str, None] = field(default_factory=dict, init=False)
     _there: list[str] = field(default_factory=list, init=False)
@@ -134,20 +86,18 @@ class Steps:
     _settled: set[str] = field(default_factory=set, init=False)
     _unlikely: set[str] = field(default_factory=set, init=False)
     """Files in which the model found nothing to change, before anything was changed."""
-    _checked: bool = field(default=False, init=False)
-    """Whether something ran since the last change."""
     _reopened: bool = field(default=False, init=False)
     _fixes: int = field(default=0, init=False)
     _rounds: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.intent = Intent() if self.underway else intent_of(self.request)
-        named = dict.fromkeys(_FILE_NAME.findall(self.request))
+        named = named_files(self.request)
         self._there = [name for name in named if (self.folder / name).exists()]
         self._awaited = [name for name in named if name not in (*self._there, *self.intent.outputs)]
         if self.intent.writes and not self._awaited:
-            self._awaited = [f"{stem}.{_FORMATS[name.lower()]}" for stem, name in _CONVERTED.findall(self.request)]
-        self._gone = [name for name in _GONE.findall(self.request) if name in self._there]
+            self._awaited = converted_files(self.request)
+        self._gone = [name for name in removed_files(self.request) if name in self._there]
 
     # What happened
 
@@ -160,32 +110,44 @@ class Steps:
         """Why a command is not to be run: it deletes what nobody spoke of."""
         return None if self.underway else unwanted_deletion(command, self.request, self.written)
 
-    def waive(self, tool: str) -> None:
-        """The user does not approve what this tool would do: it is no longer demanded."""
+    def shows_nothing(self, command: str) -> str | None:
+        """Why a command does not answer a question: it only runs a module that was shown and prints nothing."""
+        return silent_module(command, self.beside.files) if self.intent.is_question else None
+
+    def waive(self, tool: str) -> bool:
+        """The user does not approve what this tool would do: it is no longer demanded. Of a check that we made up
+        ourselves, only this is to be said: False if nothing else is waived."""
+        if tool == RUN and self.checks.waive(self._files):
+            return False
         self._waived.add(tool)
+        return True
 
     def is_waived(self, tool: str) -> bool:
         return tool in self._waived
 
-    def tries(self, tool: str) -> None:
+    def tries(self, tool: str, command: str = "") -> None:
         """A call of this tool is made, whatever comes of it."""
         if tool == RUN:
-            self._checked = True
+            self.checks.tries(command)
 
     def ran(self, actions: Sequence[Action], result: ToolResult) -> None:
         """A call was carried out and went well."""
         for action in actions:
             match action:
                 case WritePath(path):
-                    self._rounds += bool(self.runs) and self._checked and self.runs[-1].failed
+                    self._rounds += self._faulty is not None
                     self._fixes += path in self.written
                     self.written[path] = None
-                    self._checked = False
+                    self.checks.changed()
                     self._waived -= {RUN} if path == self._own_script else set()
                 case RunCommand(command):
                     code = result.exit.code if result.exit is not None else None
-                    self.runs.append(CommandRun(command, _output(result.text), code))
-                    self._checked = True
+                    self.checks.ran(CommandRun(command, output_of(result.text), code), changed=self._changed)
+
+    @property
+    def runs(self) -> list[CommandRun]:
+        """The commands that ran."""
+        return self.checks.runs
 
     @property
     def did_something(self) -> bool:
@@ -197,7 +159,7 @@ class Steps:
     def next(self) -> Step | None:
         """The next step; None where the model decides."""
         intent = self.intent
-        if intent.explains and self.beside.files:
+        if self.is_answered_by_files:
             return Step({DONE: {}})
         if intent.writes and WRITE not in self._waived:
             return self._writing() or self._moving() or self._running() or self._ending()
@@ -205,9 +167,18 @@ class Steps:
             return self._moving()
         return self._by_script() or self._running()
 
+    @property
+    def is_answered_by_files(self) -> bool:
+        """Whether a question is about what stands in files, and all of these were shown with it."""
+        if self.intent.explains:
+            return bool(self.beside.files)
+        shows_all = {each.path for each in self.beside.files} >= set(self.beside.entries)
+        is_about = self.intent.is_question and shows_all and self.beside.is_about(self.request)
+        return is_about and not needs_command(self.request)
+
     def _by_script(self) -> Step | None:
         """What may not be run as a command may be written as a script and run, where there is nothing to be spoilt."""
-        calculates = self.intent.runs or _DIGIT.search(self.request)
+        calculates = self.intent.runs or has_number(self.request)
         if RUN not in self._waived or self.written or not calculates or not self._may_write_script:
             return None
         text = f"Write {_OWN_SCRIPT}, which prints the result, and run it."
@@ -226,82 +197,57 @@ class Steps:
 
     @property
     def forbidden(self) -> frozenset[str]:
-        """Tools that this request has no use for: those that write, where nothing is to be written, and the one that
-        reads, as long as the model has seen all files there are."""
+        """Tools that this request has no use for: those that write, where nothing is to be written, and those that read
+        or ask the user, as long as the model has seen all files there are."""
         by_script = RUN in self._waived and self._may_write_script
         seen = {each.path for each in self.beside.files}
         knows_all = bool(seen) and not self.runs and seen >= set(self.beside.entries)
         writers = WRITERS if self.intent.keeps_files and not by_script else frozenset[str]()
-        return writers | ({READ} if knows_all else frozenset())
+        needless = {READ, *((ASK,) if self.intent.asks else ())} if knows_all else frozenset[str]()
+        return writers | needless
 
     def _writing(self) -> Step | None:
         moving: Calls = {RUN: {}} if self.intent.moves and not self._moved else {}
         if missing := [name for name in self._awaited if not (self.folder / name).exists()]:
             text = "\n".join(f"{name} does not exist yet. Write it now." for name in missing)
             return Step({WRITE: {"path": tuple(missing)}, **moving}, text)
-        if left := next(self._with_old_name(), None):
+        if left := next((each for each in self._files.with_old_name() if each[0] not in self._settled), None):
             path, old, new = left
             return Step(
                 {**self._editable(path), **moving}, f"{path} still has {old}. Write it with {new} in its place."
             )
-        if broken := list(self._broken()):
+        if broken := list(self._files.broken()) if self._fixes < _MAX_FIXES else []:
             files = self._editable(broken[0][0])
             return Step(files, "\n".join(problem for _, problem in broken) + "\nPut it right.")
         if not self._changed:
             return self._first_change(moving)
         if self._lacks_script:
             return Step({WRITE: {}}, "There is no script yet. Write it now.")
-        if test := self._missing_test():
+        if test := self._files.missing_test():
             return Step({WRITE: {"path": (test,)}}, f"There is no test yet. Write {test} with unittest now.")
         if rest := self._required():
             return Step(self._editable(rest[0]), f"{rest[0]} is as it was. Change it as well, as the request says.")
         return None
 
-    def _with_old_name(self) -> Iterator[tuple[str, str, str]]:
-        """Files in which a name still stands that is to be another: the one that defines it first. Where the request
-        names files, only these are meant; what else imports the name is found as broken."""
-        named = any(each.named for each in self.beside.files)
-        for old, new in self._renames:
-            files = [each for each in self.beside.files if each.named or not named]
-            for each in sorted(files, key=lambda file: f" {old}(" not in file.text and f"class {old}" not in file.text):
-                now = self.text_of(each.path)
-                if now and each.path not in self._settled and re.search(rf"\b{old}\b", now):
-                    yield each.path, old, new
-
     @property
-    def _renames(self) -> list[tuple[str, str]]:
-        return _RENAMED.findall(self.request) if self.intent.writes else []
+    def _files(self) -> RequestFiles:
+        renames = renamed(self.request) if self.intent.writes else []
+        return RequestFiles(
+            self.request, self.beside.files, self.written, self.text_of, renames, self.intent.changes,
+            self.beside.entries,
+        )  # fmt: skip
 
     @property
     def _lacks_script(self) -> bool:
         """Whether a script is to be written and run, and only other files were written."""
         files = (*self.written, *(each.path for each in self.beside.files))
-        wanted = self.intent.runs and _SCRIPT.search(self.intent.changes)
-        return bool(wanted) and not any(path.endswith(_RUNNABLE) for path in files)
-
-    def _missing_test(self) -> str | None:
-        """The file for tests that the request wants without naming one, if there are none yet."""
-        modules = [path for path in self.written if path.endswith(".py") and not is_test(path)]
-        if not modules or not _WITH_TESTS.search(self.request) or _NO_TESTS.search(self.request):
-            return None
-        files = [*self.written, *(each.path for each in self.beside.files)]
-        if any(is_test(path) or "unittest" in (self.text_of(path) or "") for path in files):
-            return None
-        folder, _, name = modules[-1].rpartition("/")
-        return f"{folder}/test_{name}" if folder else f"test_{name}"
+        wanted = self.intent.runs and wants_script(self.intent.changes)
+        return wanted and not any(path.endswith(_RUNNABLE) for path in files)
 
     def _required(self) -> list[str]:
         """Files that are to be changed by the words of the request, and were not."""
         words = self.intent.edits if self._awaited else self.intent.changes
-        files = [
-            each for each in self.beside.files if each.named and re.search(rf"(?<![\w/]){re.escape(each.path)}", words)
-        ]
-        tests = self._tests_wanted
-        rest = [each.path for each in files if each.path not in self._settled and (tests or not is_test(each.path))]
-        return [path for path in rest if path not in self.written and self._is_unchanged(path)]
-
-    def _is_unchanged(self, path: str) -> bool:
-        return any(each.path == path and self.text_of(path) == each.text for each in self.beside.files)
+        return [path for path in self._files.untouched(words) if path not in self._settled]
 
     def reopen(self) -> None:
         """What was written does not do what the model expected of it: it may be written again."""
@@ -320,14 +266,13 @@ class Steps:
     @property
     def _changed(self) -> bool:
         """Whether any file is new or other than it was, whatever did it."""
-        return bool(self.written or self._awaited) or any(
-            self.text_of(each.path) != each.text for each in self.beside.files
-        )
+        return bool(self._awaited) or self._files.have_changed
 
     def _first_change(self, moving: Calls) -> Step | None:
+        if look := self._first_look():
+            return Step({RUN: {"command": (look,)}, **moving}, f"That is not done: nothing was changed. Run {look}.")
         if self.needs_command:
-            look = self._check(anything=True)
-            return Step({RUN: {"command": (look,)}}, f"Run {look}.") if look else Step({RUN: {}}, _BY_COMMAND)
+            return Step({RUN: {}}, _BY_COMMAND)
         files = self._editable(*self._suspects)
         text = "That is not done: nothing was changed. Write the new file now."
         if files:
@@ -336,21 +281,28 @@ class Steps:
         writing: Calls = {} if self._there else {WRITE: {}}
         return Step({**writing, **looking, **moving, **({EDIT: {}} if self._there else {})}, text)
 
+    def _first_look(self) -> str | None:
+        """The command that shows what goes wrong, before anything is changed: what it shows afterwards is held against
+        it. Tests that the request does not speak of may well pass, and then they mislead; and what a call returns that
+        the request states is known already."""
+        checks = [command for command in self.checks.commands(self._files) if " -c " not in command]
+        look = None if self.runs or self.checks.is_current or RUN in self._waived else next(iter(checks), None)
+        if look is None or self._unlikely:
+            return look
+        is_shown = "test" not in look or speaks_of_tests(self.request)
+        return look if is_shown and is_repair(self.request) else None
+
     @property
     def needs_command(self) -> bool:
         """Whether the model wrote back what there was and ran nothing yet: a command shows what goes wrong, or, if it
         was all there is, makes the change."""
         stuck = self._unlikely and not self.runs and not self._changed and RUN not in self._waived
-        return bool(stuck) and (self._unlikely.issuperset(self._suspects) or self._check(anything=True) is not None)
+        return bool(stuck) and (self._unlikely.issuperset(self._suspects) or bool(self.checks.commands(self._files)))
 
     @property
     def _suspects(self) -> list[str]:
-        """The shown files that may have to be changed. What a program does wrong is put right in its code, not in the
-        texts and tables that it reads, unless these are named."""
-        files = self.beside.files
-        with_code = any(each.path.endswith(_CODE) and not is_test(each.path) for each in files)
-        spared = _DATA if with_code and _REPAIR.search(self.request) else ()
-        found = [each.path for each in files if each.named or not each.path.endswith(spared)]
+        """The shown files that may have to be changed, without those in which the model found nothing to change."""
+        found = self._files.suspects
         return [path for path in found if path not in self._unlikely] or found
 
     def _moving(self) -> Step | None:
@@ -369,83 +321,86 @@ class Steps:
     def _running(self) -> Step | None:
         if RUN in self._waived:
             return None
-        if (self.intent.runs or self._own_script) and not self._checked:
+        if (self.intent.runs or self._own_script) and not self.checks.is_current:
             return Step({RUN: self._commands()}, "It was not run. Run it now, then say what it printed.")
-        if self.intent.writes and not self._checked and (check := self._check()):
+        if self.intent.writes and (found := self._faulty) and self._rounds < self._max_rounds:
+            run, fault = found
+            files = self._editable(*self.written, *self._suspects)
+            return Step(files, failure(run, fault), f"It {fault}. {how(fault)}")
+        if self.intent.writes and not self._faulty and (check := self.checks.next(self._files)):
             return Step({RUN: {"command": (check,)}}, f"Run {check} first.")
-        if (
-            self.intent.writes
-            and self.runs
-            and self.runs[-1].failed
-            and self._rounds < self._max_rounds
-            and self._checked
-        ):
-            return Step(
-                self._editable(*self.written, *(each.path for each in self.beside.files)), self._failure(), _AGAIN
-            )
         return self._printing()
 
     @property
     def _max_rounds(self) -> int:
-        return _MAX_REPAIRS if self.still_fails else _MAX_ROUNDS
+        return _MAX_REPAIRS if is_repair(self.request) and self._shows_it else _MAX_ROUNDS
 
     @property
-    def still_fails(self) -> bool:
-        """Whether something is to be put right, and the command that shows it failed to the last."""
-        shows = self.intent.writes and self._checked and bool(self.runs) and self.runs[-1].failed
-        return shows and bool(_REPAIR.search(self.request)) and self.runs[-1].command == self._check()
+    def _faulty(self) -> tuple[CommandRun, str] | None:
+        """What a command shows to be wrong since the last change, and which."""
+        return self.checks.faulty(self._files) if self.intent.writes else None
+
+    @property
+    def failure(self) -> str | None:
+        """What goes wrong with the files as they are, in words for the model; None if nothing is known to."""
+        return None if self._faulty is None else failure(*self._faulty)
+
+    @property
+    def beside_now(self) -> str:
+        """What was shown with the request, as it is now."""
+        files = (replace(each, text=self.text_of(each.path) or each.text) for each in self.beside.files)
+        return replace(self.beside, files=tuple(files)).text
+
+    @property
+    def _shows_it(self) -> bool:
+        return bool(self.runs) and self.checks.shows(self.runs[-1], self._files)
+
+    @property
+    def left(self) -> str | None:
+        """What is known to be wrong to the last, in words for the user; None if nothing is."""
+        if not self.intent.writes or not WRITERS.isdisjoint(self._waived):
+            return None
+        if wrong := next(self._files.wrong(), None):
+            return wrong
+        found = self._faulty if RUN not in self._waived else None
+        return f"`{found[0].command}` {found[1]}." if found and self.checks.shows(found[0], self._files) else None
+
+    @property
+    def unverified(self) -> str | None:
+        """Why it is not known whether code that was written works: nothing ran that would show it."""
+        code = [path for path in self.written if path.endswith(_RUNNABLE) and self.text_of(path) is not None]
+        if self._is_unchanged:
+            return "no file was changed."
+        missing = self.checks.missing(self._files, code)
+        return missing or (next(self._files.mentions(), None) if self.written else None)
+
+    @property
+    def _is_unchanged(self) -> bool:
+        """Whether it is not known what is wanted of the files that a request names, and they are as they were."""
+        unknown = self.intent == Intent() and not self.underway and any(each.named for each in self.beside.files)
+        return unknown and not self._files.have_changed
 
     def _printing(self) -> Step | None:
-        """What was to be shown, and was not printed: another command, or a line more in what was written."""
-        silent = self.intent.shows and self.runs and not self.runs[-1].output.strip() and not self.intent.outputs
-        if not silent or not self._checked or len(self.runs) > _MAX_ROUNDS:
+        """What was to be shown, and was not printed: a line more in what was written, or else another command. A model
+        that may do either runs the same again."""
+        silent = self.intent.shows and self.checks.is_silent and not self.intent.outputs
+        if not silent or not self.checks.is_current or len(self.runs) > _MAX_ROUNDS:
             return None
-        return Step({RUN: {}, **(self._editable(*self.written) if self.intent.writes else {})}, _SILENT)
+        files = self._editable(*self.written) if self.intent.writes else {}
+        return Step(files, _UNPRINTED) if files else Step({RUN: {}}, _SILENT)
 
     def _ending(self) -> Step | None:
         """What may still be written, if files that the request names are as they were; else only the result is left."""
         rest = [each.path for each in self.beside.files if each.named and each.path not in self.written]
-        if self._reopened and self._checked:
+        if self._reopened and self.checks.is_current:
             rest = [*self.written]
         files = self._editable(*rest)
         return Step({DONE: {}, **files})
 
-    # Files
-
     def _editable(self, *paths: str) -> Calls:
-        """How these files may be written: whole, or in parts where they are long. Tests only if they are the task."""
-        texts = {path: text for path in dict.fromkeys(paths) if (text := self.text_of(path)) is not None}
-        tests = {path for path in texts if is_test(path)}
-        if not self._tests_wanted and len(tests) < len(texts):
-            texts = {path: text for path, text in texts.items() if path not in tests}
-        whole = tuple(path for path, text in texts.items() if len(text) <= _MAX_WHOLE)
-        parts = tuple(path for path in texts if path not in whole)
+        """How these files may be written: whole, or in parts where they are long."""
+        whole, parts = self._files.split(*paths)
         return {**({WRITE: {"path": whole}} if whole else {}), **({EDIT: {"path": parts}} if parts else {})}
-
-    @property
-    def _tests_wanted(self) -> bool:
-        """Whether tests are among what is to be written."""
-        return bool(_NEW_TESTS.search(self.request)) and not _NO_TESTS.search(self.request)
-
-    def _broken(self) -> Iterator[tuple[str, str]]:
-        if self._fixes >= _MAX_ROUNDS:
-            return
-        texts = {path: text for path in self.written if (text := self.text_of(path)) is not None}
-        before = {each.path: each.text for each in self.beside.files}
-        for path, text in texts.items():
-            if problem := problem_in(path, text) or self._spoilt(path, before.get(path, ""), text):
-                yield path, problem
-        now = {**before, **texts}
-        known = {problem for _, _, problem in missing_imports(before)}
-        for importer, source, problem in missing_imports(now):
-            if problem not in known and texts:
-                yield (source if importer in texts and source not in texts else importer), problem
-
-    def _spoilt(self, path: str, before: str, text: str) -> str | None:
-        for old, new in self._renames:
-            before = re.sub(rf"\b{old}\b", new, before)
-        spoilt = weakened(path, before, text) or collateral(path, before, text, self.request)
-        return spoilt or missing_colour(path, text, self.request)
 
     # Commands
 
@@ -453,55 +408,5 @@ class Steps:
         """The commands that run what was just written; no limit where that is not clear."""
         if self._own_script:
             return {"command": (f"python3 {quoted(self._own_script)}",)}
-        if not self.intent.writes and _RUN_TESTS.search(self.request) and (every := self._tests_command):
-            return {"command": (every,)}
-        if not self.intent.writes or re.search(r"\bargument|\bwith\b \S+ as\b", self.request):
-            return {}
-        found = [command for path in reversed(self.written) if (command := _command_for(path))]
-        tests = [command for command in found if "unittest" in command]
-        found = tests if tests and _TESTS.search(self.request) else found
-        named = _COMMAND.findall(self.request)
-        found = [*named, *found]
-        if self.intent.outputs and found:
-            found = [f"{command} > {self.intent.outputs[0]}" for command in found]
-        clear = named or _RUN_IT.search(self.request)
-        return {"command": tuple(dict.fromkeys(found))} if found and clear else {}
-
-    def _check(self, *, anything: bool = False) -> str | None:
-        """The command that shows whether a change works: the one that the request names, tests, or the script that is
-        said to fail. `anything`: before a change, to see what goes wrong, the only script will do."""
-        if named := _COMMAND.findall(self.request):
-            return str(named[0])
-        if not anything and not any(path.endswith(".py") for path in self.written):
-            return None
-        if tests := self._tests_command:
-            return tests
-        scripts = [
-            each.path for each in self.beside.files if (each.named or anything) and is_script(each.path, each.text)
-        ]
-        is_clear = len(scripts) == 1 and (anything or _RUNNING.search(self.request))
-        return f"python3 {quoted(scripts[0])}" if is_clear else None
-
-    @property
-    def _tests_command(self) -> str | None:
-        """Runs the tests that were shown, whatever they are written for."""
-        tests = {each.path: each.text for each in self.beside.files if is_test(each.path)}
-        functions = all("unittest" not in text and _TEST_FUNCTION.search(text) for text in tests.values())
-        module = "pytest -q" if functions else "unittest"
-        return f"python3 -m {module} {' '.join(map(quoted, tests))}" if tests else None
-
-    def _failure(self) -> str:
-        run = self.runs[-1]
-        return f"{run.command} fails:\n{run.output[-_MAX_OUTPUT:]}\n{_AGAIN}"
-
-
-def _command_for(path: str) -> str | None:
-    if is_test(path):
-        return f"python3 -m unittest {quoted(path)}"
-    return {"py": f"python3 {quoted(path)}", "sh": f"bash {quoted(path)}"}.get(path.rpartition(".")[2])
-
-
-def _output(text: str) -> str:
-    """What a command printed, out of the words of its result."""
-    output = text.partition("\nOutput:\n")[2] or text.partition("Output:\n")[2]
-    return "" if output.strip() == "(none)" else output.strip("\n")
+        found = running_commands(self.request, self.intent, self.written, self.beside.files)
+        return {"command": tuple(found)} if found else {}
