@@ -28,13 +28,12 @@ from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
 from joey.providers.base import ModelRequest
 from joey.providers.retry import RetryPolicy
-from joey.task.assembly import Assembly
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.log import TaskLog
 from joey.task.profiles import choose_profile
 from joey.task.settings import Replies, TaskLimits
 from joey.task.subtasks import Budget, Family
-from joey.task.task import TaskHandle
+from joey.task.task import Assembly, TaskHandle
 from joey.testing.script import Scripted, ScriptedProvider, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset

@@ -182,7 +182,7 @@ def test_repair_writes_a_clean_copy_beside_the_damaged_task(
     out, err = capsys.readouterr()
     copy = store.find(out.strip())
     assert "left out: line 5: not JSON" in err and not copy.left_out
-    assert copy.state is not None and copy.state.begun == {"c": "execute_command"}
+    assert copy.state is not None and copy.state.calls.begun == {"c": "execute_command"}
     assert copy.text == "Do it." and copy.opened is not None and copy.opened.task_id == out.strip()
     assert (copy.path / "output.txt").read_text() == "kept"
     assert store.journal_path("t").read_bytes() == before
@@ -258,14 +258,14 @@ def test_what_was_allowed_before_a_line_that_cannot_be_read_holds_no_more(tmp_pa
     """The line may have taken it back."""
     whole = [*records(tmp_path), PermissionGranted(ALLOWED), ProfileSet("all")]
     damaged = [*whole, LeftOut(7, "not JSON"), PermissionGranted(Permission("reads"))]
-    assert (replay(whole).permissions, replay(whole).profile) == ((ALLOWED,), "all")
+    assert (replay(whole).allowed.permissions, replay(whole).allowed.profile) == ((ALLOWED,), "all")
     state = replay(damaged)
-    assert (state.permissions, state.profile) == ((Permission("reads"),), "")
+    assert (state.allowed.permissions, state.allowed.profile) == ((Permission("reads"),), "")
     copy = replay(record for _at, record in repaired([(0.0, each) for each in damaged], "new", tmp_path))
-    assert (copy.permissions, copy.profile) == ((), "")
+    assert (copy.allowed.permissions, copy.allowed.profile) == ((), "")
 
 
 def test_a_branch_takes_nothing_along_that_the_user_allowed(tmp_path: Path) -> None:
     taken = [*records(tmp_path), PermissionGranted(ALLOWED), PermissionRevoked(ALLOWED), ProfileSet("all")]
     state = replay(branch([*taken[:2], *taken[4:5], *taken[2:4], *taken[6:]], 1, "new"))
-    assert (state.permissions, state.profile) == ((), "")
+    assert (state.allowed.permissions, state.allowed.profile) == ((), "")

@@ -134,7 +134,7 @@ def test_a_branch_shares_the_beginning_and_is_nobodys_child() -> None:
     assert state.opened == TaskOpened("new", "count", "/w", "code", "m", "native")
     assert [message.role for message in state.messages] == ["user", "assistant", "user"]
     assert state.ended is None
-    assert state.turns == 1
+    assert state.spending.turns == 1
 
 
 def test_a_branch_of_nothing_has_only_the_task() -> None:

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -84,6 +87,30 @@ def test_a_task_cannot_be_open_twice(tmp_path: Path) -> None:
     Journal(tmp_path / "j").close()
 
 
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="nothing says who holds a lock")
+@pytest.mark.parametrize("shows_result", [True, False])
+def test_a_terminal_that_only_shows_a_result_is_said_to(tmp_path: Path, shows_result: bool) -> None:
+    path = tmp_path / "j"
+    name = "attempt_completion" if shows_result else "execute_command"
+    request = MessageAdded(Message("user", (TextBlock("Do it."),)))
+    called = MessageAdded(Message("assistant", (ToolUseBlock("c", name, {}),)))
+    write(path, [OPENED, request, called, RunBegan("c", name)])
+    ours, theirs = pty.openpty()
+    hold = "import fcntl, sys; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print('held'); input()"
+    process = subprocess.Popen([sys.executable, "-uc", hold, str(path)], stdin=theirs, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"held\n"
+        with pytest.raises(JournalError) as refused:
+            Journal(path, timeout=0.0)
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(ours)
+        os.close(theirs)
+    assert f"process {process.pid} on /dev/pts/" in str(refused.value)
+    assert ("accept it there with Enter, or close it there" in str(refused.value)) == shows_result
+
+
 def test_a_lock_that_outlives_a_killed_process_by_a_moment_is_waited_for(tmp_path: Path) -> None:
     """The child of a killed process holds the lock until it becomes another program."""
     first = Journal(tmp_path / "j")
@@ -122,8 +149,8 @@ def test_appending_costs_the_same_however_long_the_journal_is(tmp_path: Path) ->
 def test_replay_tells_what_was_begun_and_what_was_answered() -> None:
     state = replay(RECORDS[:5])
     assert [call.id for call in state.unanswered] == ["c1", "c2"]
-    assert state.begun == {"c1": "f"}
-    assert state.results["c1"].text == "ok"
+    assert state.calls.begun == {"c1": "f"}
+    assert state.calls.results["c1"].text == "ok"
     answers = MessageAdded(Message("user", (ToolResultBlock("c1", ()), ToolResultBlock("c2", ()))))
     answered = replay([*RECORDS[:5], answers])
     assert answered.unanswered == () and answered.messages[-1] == answers.message
@@ -131,12 +158,12 @@ def test_replay_tells_what_was_begun_and_what_was_answered() -> None:
 
 def test_replay_adds_up_usage_and_keeps_the_newest_of_the_rest() -> None:
     state = replay([*RECORDS, TurnEnded(Usage(10, 0, 0, 0), 0.25)])
-    assert state.usage == Usage(11, 2, 3, 4)
-    assert state.last_usage.total == 10
-    assert state.cost == 0.75
-    assert (state.mode, state.hidden, state.summary) == ("ask", 2, "they talked")
-    assert state.children == {"c2": ChildOpened("t2", "c2")}
-    assert state.counts == {"f": [1, 0]}
+    assert state.spending.usage == Usage(11, 2, 3, 4)
+    assert state.spending.last_usage.total == 10
+    assert state.spending.cost == 0.75
+    assert (state.mode, state.shortening.hidden, state.shortening.summary) == ("ask", 2, "they talked")
+    assert state.calls.children == {"c2": ChildOpened("t2", "c2")}
+    assert state.calls.counts == {"f": [1, 0]}
     assert state.ended == TaskEnded("completed", "done")
 
 

@@ -77,11 +77,11 @@ ANSWERED: list[Record] = [
 
 def test_in_an_old_journal_what_belongs_to_a_call_ends_with_its_answer() -> None:
     state = replay(OPENED)
-    assert state.children == {"call_1": ChildOpened("child", "call_1")}
+    assert state.calls.children == {"call_1": ChildOpened("child", "call_1")}
     for record in ANSWERED:
         state.apply(record)
-        assert state.children == {}
-    assert (state.begun, state.results, state.call_ids) == ({}, {}, {"call_1"})
+        assert state.calls.children == {}
+    assert (state.calls.begun, state.calls.results, state.calls.ids) == ({}, {}, {"call_1"})
 
 
 @pytest.mark.parametrize(("begun", "answer"), [(True, wording.INTERRUPTED), (False, wording.NOT_RUN)])

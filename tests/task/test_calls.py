@@ -76,7 +76,8 @@ class CountingWorkspace(Workspace):
     judged: list[str] = field(default_factory=list)
 
     def locate(self, path: str, base: str | None = None) -> Located:
-        self.judged.append(path)
+        if self.backlinks is None:  # else it is the snapshot that the path is handed on to
+            self.judged.append(path)
         return Workspace.locate(self, path, base)
 
 
@@ -156,9 +157,10 @@ async def test_the_user_is_asked_only_where_the_verdict_asks(tmp_path: Path, ans
         requested.append(call)
         return Answer("", yes=answer, text="words")
 
-    assert await approve(allowed := await judged(Counted(), tmp_path, "edits"), ask) == Approved(allowed)
+    allowed = await judged(Counted(), tmp_path, "edits")
+    assert await approve(allowed, ask, lambda: rules(tmp_path)) == Approved(allowed)
     assert not requested
-    approved = await approve(await judged(Counted(), tmp_path), ask)
+    approved = await approve(await judged(Counted(), tmp_path), ask, lambda: rules(tmp_path))
     assert len(requested) == 1 and approved.comment == "words"
     assert approved.by_user if isinstance(approved, Approved) else approved.denied and "words" in approved.result.text
 
@@ -199,7 +201,7 @@ async def test_where_reading_asks_so_does_an_edit_that_cannot_work_and_it_says_w
 
 
 async def refused_by(tool: Tool[Any], folder: Path, profile: str, ask: Any) -> Refused:
-    outcome = await approve(await judged(tool, folder, profile), ask)
+    outcome = await approve(await judged(tool, folder, profile), ask, lambda: rules(folder, profile))
     assert isinstance(outcome, Refused)
     return outcome
 
@@ -221,3 +223,36 @@ async def test_a_call_is_by_the_user_only_if_somebody_was_asked_about_it(tmp_pat
     grants.add(Approved(call, by_user=True))
     assert given("auto").approved_by() == "user" and given("auto", "other").approved_by() == "sandbox"
     assert not given("ask").may_widen("network") and given("all").may_widen("network")
+
+
+@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("line", ["cat f/victim.py", "frobnicate f/victim.py", "echo x > f/victim.py"])
+async def test_a_link_that_is_put_on_the_way_while_somebody_thinks_is_not_followed(
+    tmp_path: Path, line: str, always: bool
+) -> None:
+    def swapped(request: Request) -> Answer:
+        (kit.workspace / "f").rename(kit.workspace / "old")
+        (kit.workspace / "f").symlink_to(tmp_path / "outside")
+        return replace(yes(request), always=always)
+
+    kit = Kit(tmp_path, [reply(call("1", "execute_command", command=line)), done()], policy="ask", user=swapped)
+    (kit.workspace / "f").mkdir()
+    (kit.workspace / "f" / "victim.py").write_text("inside\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "victim.py").write_text("secret\n")
+    await kit.run()
+    result = kit.of(ToolRunFinished)[0].result
+    assert result.is_error and "leads somewhere else than when it was approved" in result.text
+    assert "secret" not in result.text and (tmp_path / "outside" / "victim.py").read_text() == "secret\n"
+
+
+async def test_a_command_whose_paths_are_as_they_were_runs(tmp_path: Path) -> None:
+    line = "cat ../outside/a.txt f/b.txt"
+    kit = Kit(tmp_path, [reply(call("1", "execute_command", command=line)), done()], policy="ask", user=yes)
+    outside = kit.workspace.parent / "outside"
+    outside.mkdir()
+    (outside / "a.txt").write_text("one\n")
+    (kit.workspace / "f").symlink_to("../outside")
+    (outside / "b.txt").write_text("two\n")
+    await kit.run()
+    assert not kit.of(ToolRunFinished)[0].result.is_error

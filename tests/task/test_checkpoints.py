@@ -99,11 +99,15 @@ async def test_what_cannot_be_restored_is_counted_and_named(kit: Kit, capsys: py
 async def test_the_conversation_goes_back_as_a_task_of_its_own(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
     await kit.run()
     assert main(["checkpoints", "restore", "2", "--yes", "--what", "both", "--task", task_id(kit)]) == 0
-    forked = capsys.readouterr().out.splitlines()[-1]
-    state = replay(read_journal(kit.store.journal_path(forked)))
+    out, err = capsys.readouterr()
+    forked = out.splitlines()[-1]
+    # The new task is the last one now, and has no checkpoints.
+    assert f"`joey checkpoints redo --task {task_id(kit)}` or `joey checkpoints restore 3 --task {task_id(kit)}`" in err
+    records = list(read_journal(kit.store.journal_path(forked)))
+    state = replay(records)
     assert [message.role for message in state.messages] == ["user", "assistant", "user"]
     assert (kit.workspace / "a.txt").read_text() == "new\n"
-    assert state.checkpoint is None
+    assert not any(isinstance(each, CheckpointMade) for each in records)
 
 
 async def test_nobody_to_ask_and_a_running_task_are_refused(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,9 +16,9 @@ from joey.journal.replay import TaskState
 from joey.messages import TextBlock
 from joey.protocols import Reply
 from joey.task import wording
-from joey.task.assembly import Assembly
 from joey.task.completion import Accepted, Feedback, was_accepted
 from joey.task.profiles.base import Objection
+from joey.task.task import Assembly
 from joey.tools.base import ok
 from joey.tools.todos import parse_checklist
 from task_kit import SMALL, Kit
@@ -101,9 +101,9 @@ def test_a_reply_without_a_call_is_an_answer_only_where_that_finishes(tmp_path: 
     _, finishing = task(tmp_path / "1")
     _, reminding = task(tmp_path / "2", plain_answers="remind")
     _, small = task(tmp_path / "3", **SMALL)
-    assert not small.completion.is_answer(words)
-    assert finishing.completion.is_answer(words) and not reminding.completion.is_answer(words)
-    assert not finishing.completion.is_answer(cut) and not finishing.completion.is_answer(Reply((TextBlock(" \n"),)))
+    assert not small.loop.is_answer(words)
+    assert finishing.loop.is_answer(words) and not reminding.loop.is_answer(words)
+    assert not finishing.loop.is_answer(cut) and not finishing.loop.is_answer(Reply((TextBlock(" \n"),)))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from joey.actions import ReadPath, RunCommand, WritePath
 from joey.commands import Answer
 from joey.events import CompletionRequested, TaskCompleted, ToolRunFinished
 from joey.task.profiles.small.completion_checks import CompletionChecks
-from joey.task.profiles.small.problems import problem_in
+from joey.task.profiles.small.problems import import_for, problem_in
 from joey.testing.script import reply
 from task_kit import SMALL, Kit, call, done
 
@@ -203,3 +203,19 @@ async def test_what_a_task_is_resumed_for_is_what_is_to_be_done(tmp_path: Path) 
         text="Now delete old.log.",
     )
     assert "still there" in {event.call_id: event.result.text for event in kit.of(ToolRunFinished)}["false"]
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ({"factorial.py": "def factorial(n):\n    return 1\n"}, "from factorial import factorial"),
+        ({"pkg/maths.py": "class factorial: ...\n"}, "from pkg.maths import factorial"),
+        ({"other.py": "def fact(n): ...\n", "test_b.py": "def factorial(n): ...\n"}, None),
+        ({"factorial.py": "def factorial(n:\n"}, None),
+    ],
+)
+def test_the_import_that_a_file_lacks_is_known_where_the_name_is_defined(
+    files: dict[str, str], line: str | None
+) -> None:
+    text = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        factorial(3)\n"
+    assert import_for("test_factorial.py", text, {**files, "test_factorial.py": text}) == line

@@ -122,4 +122,4 @@ async def test_the_group_is_in_the_journal_before_the_command_ends(tmp_path: Pat
     kit = kit_in(tmp_path / "a", "off")
     async with crashed(kit, tmp_path / "b") as task_id:
         state = replay(read_journal(tmp_path / "b" / "tasks" / task_id / "journal.jsonl"))
-    assert [(each.call_id, each.mark != "") for each in state.commands] == [("server", True), ("build", True)]
+    assert [(each.call_id, each.mark != "") for each in state.calls.commands] == [("server", True), ("build", True)]

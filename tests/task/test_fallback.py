@@ -63,7 +63,7 @@ async def test_the_cost_is_that_of_the_model_that_answers(tmp_path: Path) -> Non
     priced = model.prices.extended({"p/m0": {"input": 1, "output": 0}, "p/m1": {"input": 10, "output": 0}})
     task.change(prices=priced)
     await task.run("Do it.")
-    assert task.task is not None and task.task.state.cost == pytest.approx(100 * 10 / 1e6)
+    assert task.task is not None and task.task.state.spending.cost == pytest.approx(100 * 10 / 1e6)
 
 
 async def test_an_effort_is_adapted_to_the_model_that_answers() -> None:

@@ -26,7 +26,7 @@ from joey.testing.server import LocalServer
 from task_kit import Kit, call, changed, done
 
 WRITE = reply("Let me write that file.", call("w", "write_to_file", path="a.txt", file_text="some words\n" * 5))
-TIMEOUT = 0.2
+TIMEOUT = 0.5
 """Seconds of silence after which the clients give up."""
 TOO_MANY_EVENTS = 400
 """A task that goes round in circles stops here. A whole one has about fifty events."""

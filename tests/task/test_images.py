@@ -8,7 +8,7 @@ from typing import Any
 from image_kit import block, made, size
 from joey.commands import Say
 from joey.events import ToolRunFinished
-from joey.images.sizing import ImageLimits
+from joey.images.limits import ImageLimits
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities

@@ -36,7 +36,8 @@ from joey.system.filenames import quoted
 from joey.task import wording
 from joey.task.task import TaskHandle
 from joey.task.wording import SKIPPED
-from joey.terminal.transcript import Card, ModelText, UserText, entries_of
+from joey.terminal.resumed import entries_of
+from joey.terminal.transcript import Card, ModelText, UserText
 from joey.testing.script import Failure, Faults, Scripted, ScriptedProvider, reply
 from task_kit import Kit, call, done, yes
 

@@ -9,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from joey.app.tasks import TaskOptions, open_task, prepare_task, task_store
-from joey.commands import Answer, SetProfile
+from joey.commands import Answer, Cancel, SetProfile
 from joey.errors import UsageError
-from joey.events import ApprovalRequested, CompletionRequested, ProfileChanged, Request, TaskFinished, ToolRunFinished
+from joey.events import (
+    ApprovalRequested,
+    CompletionAnswered,
+    CompletionRequested,
+    ProfileChanged,
+    Request,
+    TaskFinished,
+    ToolRunFinished,
+)
 from joey.journal.records import ProfileSet, TaskOpened
 from joey.policy.settings import CYCLE, PROFILES, Settings
 from joey.task import wording
@@ -62,9 +70,70 @@ async def test_words_about_a_plan_go_back_to_the_planning_model(tmp_path: Path) 
         text = next(answers)
         return Answer(request.request_id, yes=not text, text=text)
 
-    kit = planner(tmp_path, done("1", "Long."), reply("Short."), user=user)
+    kit = planner(tmp_path, done("1", "Long."), done("2", "Short."), user=user)
     assert await kit.run("Do it.", profile="plan") == TaskFinished("completed", "Short.")
     assert [event.plan for event in kit.of(CompletionRequested)] == [True, True] and not kit.of(ProfileChanged)
+
+
+async def test_a_reply_without_the_call_is_an_answer_and_no_plan(tmp_path: Path) -> None:
+    answers = iter(["Then plan it.", ""])
+
+    def user(request: Request) -> Answer:
+        text = next(answers)
+        return Answer(request.request_id, yes=not text, text=text)
+
+    kit = planner(tmp_path, reply("It is a parser."), done("1", "First a, then b."), user=user)
+    assert await kit.run("What is this?", profile="plan") == TaskFinished("completed", "First a, then b.")
+    assert [event.plan for event in kit.of(CompletionRequested)] == [False, True] and kit.task is not None
+    assert kit.task.profile == "plan" and "<feedback>" not in str(kit.provider.requests[1].messages[-1])
+
+
+async def test_a_plan_that_is_declined_stops_the_task_until_the_next_message(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done("1", "Delete it all."), user=lambda request: Answer(request.request_id))
+    assert await kit.run("Do it.", profile="plan") == TaskFinished("cancelled", wording.plan_stopped("plan"))
+    assert [answer.accepted for answer in kit.of(CompletionAnswered)] == [False] and len(kit.provider.requests) == 1
+    assert kit.task is not None and kit.task.profile == "plan"
+    await kit.resume(kit.task.id, [done("2", "Delete nothing.")], text="Delete nothing.")
+    assert (
+        "accepted" not in str(kit.sent)
+        and kit.task.profile == "plan"
+        and wording.plan_declined("plan") in str(kit.sent)
+    )
+
+
+async def test_a_plan_that_is_declined_under_another_profile_names_it_and_demands_nothing(tmp_path: Path) -> None:
+    def user(request: Request) -> Answer:
+        assert kit.task is not None and kit.task.send(SetProfile("edits"))
+        return Answer(request.request_id)
+
+    kit = planner(tmp_path, done("1", "Delete it all."), user=user)
+    ended = await kit.run("Do it.", profile="plan")
+    assert ended.message.endswith("plan mode is off: the approval profile is edits")
+    assert kit.task is not None and kit.task.profile == "edits"
+    sent = str(kit.task.state.messages[-1])
+    assert "the approval profile is edits. Wait" in sent and wording.PLAN_MODE_OFF not in sent
+
+
+async def test_a_plan_that_nobody_decided_about_is_not_finished(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done("1", "First a."), user=lambda _request: None)
+    running = asyncio.create_task(kit.run("Do it.", profile="plan"))
+    await kit.saw(CompletionRequested)
+    assert kit.task is not None
+    kit.task.send(Cancel())
+    assert (await running).outcome == "cancelled"
+    kit.user = lambda request: Answer(request.request_id)
+    await kit.resume(kit.task.id, [done("2", "First a.")])
+    assert wording.UNDECIDED in str(kit.sent) and [event.plan for event in kit.of(CompletionRequested)][-1]
+
+
+async def test_a_plan_that_waits_when_the_time_is_over_ends_at_that_limit(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done("1", "First a."), user=lambda _request: None)
+    running = asyncio.create_task(kit.run("Do it.", profile="plan"))
+    await kit.saw(CompletionRequested)
+    assert kit.task is not None
+    kit.task.expire("it took too long")
+    finished = await running
+    assert (finished.outcome, finished.message) == ("limit", "it took too long")
 
 
 async def test_with_nobody_there_the_plan_is_the_result(tmp_path: Path) -> None:
@@ -89,6 +158,24 @@ async def test_a_profile_is_switched_while_a_task_runs_and_kept_on_resume(tmp_pa
     again = TaskHandle.resume(kit.config, kit.task.id, profile="")
     assert again.profile == "ask", "the settings decide again, where a flag says so"
     again.close()
+
+
+@pytest.mark.parametrize("always", [False, True])
+async def test_a_yes_that_is_given_after_plan_mode_was_switched_on_changes_nothing(
+    tmp_path: Path, always: bool
+) -> None:
+    def user(request: Request) -> Answer:
+        assert kit.task is not None
+        if not isinstance(request, ApprovalRequested):
+            return yes(request)
+        kit.task.send(SetProfile("plan"))
+        return Answer(request.request_id, yes=True, text="Only this one.", always=always)
+
+    kit = planner(tmp_path, write("a", "1"), done("p", "Write a."), user=user)
+    assert (await kit.run()).outcome == "completed"
+    assert len(kit.of(ApprovalRequested)) == 1 and not list(kit.workspace.iterdir())
+    refused = kit.of(ToolRunFinished)[0].result
+    assert refused.is_error and wording.PLAN_DENIED in refused.text and "Only this one." in refused.text
 
 
 async def test_plan_mode_is_announced_when_it_is_switched_on_and_off(tmp_path: Path) -> None:

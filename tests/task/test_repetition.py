@@ -88,3 +88,12 @@ def test_for_a_small_model_a_cycle_of_changes_is_refused_after_two_rounds() -> N
         assert detector.refusal(name, None) is None
         detector.ran(name, None, "same", changed=True)
     assert detector.refusal("A", None) is not None
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_what_the_user_says_makes_room_for_the_same_call_again(at_once: bool) -> None:
+    detector = Repetition(3, at_once=at_once)
+    while run(detector, "attempt_completion", {"result": "Done."}):
+        pass
+    detector.forget()
+    assert run(detector, "attempt_completion", {"result": "Done."}) and not detector.goes_round

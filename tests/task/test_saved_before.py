@@ -39,7 +39,7 @@ def kit(tmp_path: Path) -> Kit:
 async def test_a_task_resumes_where_it_was_interrupted(kit: Kit) -> None:
     assert (await kit.resume("saved", [done()], "Go on.")).outcome == "completed"
     state = kit.task.state if kit.task else None
-    assert state is not None and (state.mode, state.turns, state.hidden) == ("debug", 7, 6)
+    assert state is not None and (state.mode, state.spending.turns, state.shortening.hidden) == ("debug", 7, 6)
     assert [todo.content for todo in state.todos] == ["look", "write"]
     first, last = kit.sent[0], kit.sent[-1]
     assert "In short: a file was written." in first.content[-1].text

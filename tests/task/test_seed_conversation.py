@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from conversation_kit import EXPRESS_SERVER, EXPRESS_TASK, ScriptedTurn
 from joey import protocols
 from joey.commands import Answer
 from joey.events import CompletionRequested, Request, TaskCompleted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
 from joey.task.task import TaskHandle
-from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, ScriptedTurn
 from joey.testing.script import ScriptedReply, reply
 from joey.testing.server import LocalServer
 from task_kit import Kit, yes

@@ -20,9 +20,11 @@ from joey.events import (
     TaskCompleted,
     TaskFinished,
     TaskStarted,
+    TextDelta,
     TodosChanged,
     ToolCallMalformed,
     ToolRunFinished,
+    ToolRunProgressed,
     ToolRunStarted,
     UserMessageQueued,
 )
@@ -248,6 +250,13 @@ async def test_when_the_model_refuses_the_user_is_asked_at_once_and_may_guide(tm
     assert any("It is for a test." in block.text for block in kit.sent[-1].content)
 
 
+async def test_a_no_to_a_task_without_progress_stops_it(tmp_path: Path) -> None:
+    """It is the user's own decision: nothing was refused."""
+    missing = [reply(call(str(n), "read_file", path=f"{n}.txt")) for n in range(3)]
+    kit = Kit(tmp_path, missing, user=lambda request: Answer(request.request_id))
+    assert await kit.run() == TaskFinished("cancelled", "The last 3 turns made no progress.")
+
+
 async def test_nobody_there_and_never_leave_means_refused(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply(write("a")), reply(write("b")), reply(write("c"))], policy="ask", headless=True)
     assert await kit.run() == TaskFinished(
@@ -468,12 +477,37 @@ async def test_cancel_kills_a_running_command_and_the_call_is_answered_on_resume
     assert text_of(results(kit)[0]) == wording.INTERRUPTED
 
 
+async def test_what_a_command_printed_before_it_was_stopped_is_not_lost(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [reply(call("x", "execute_command", command="echo tick-$((40 + 2)); sleep 60; touch late"))])
+    running = asyncio.create_task(kit.run())
+    await kit.saw(ToolRunProgressed)
+    assert kit.task is not None
+    kit.task.send(Cancel())
+    assert (await running).outcome == "cancelled"
+    await kit.resume(kit.task.id, [done()])
+    assert "stopped while it ran" in text_of(results(kit)[0]) and "tick-42" in text_of(results(kit)[0])
+
+
+async def test_a_reply_that_was_stopped_is_not_forgotten_when_the_user_goes_on(tmp_path: Path) -> None:
+    slow = reply("First the parser, second the tests.", *["."] * 400, faults=Faults(pause=0.05))
+    kit = Kit(tmp_path, [slow])
+    running = asyncio.create_task(kit.run())
+    await kit.saw(TextDelta)
+    assert kit.task is not None
+    kit.task.send(Cancel())
+    assert (await running).outcome == "cancelled"
+    await kit.resume(kit.task.id, [done()], text="do the second thing")
+    note = next(block.text for block in kit.sent[-1].content if isinstance(block, TextBlock))
+    assert note.startswith("The user stopped your last reply") and "<reply>\nFirst" in note
+    assert wording.typed_words(note) == "", "it is none of the user's words"
+
+
 async def test_an_accepted_task_can_be_taken_up_again(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [done("c1")])
     await kit.run()
     assert kit.task is not None
     await kit.resume(kit.task.id, [done("c2")], text="one more thing")
-    assert text_of(results(kit)[0]) == wording.ACCEPTED
+    assert text_of(results(kit)[0]) == wording.SHOWN, "nobody need have said yes to it"
     assert TextBlock(wording.user_message("one more thing")) in kit.sent[-1].content
 
 

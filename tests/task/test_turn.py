@@ -104,3 +104,17 @@ def test_the_next_reply_is_held_to_what_can_help(tmp_path: Path) -> None:
 
 async def unreached() -> ToolResult:
     raise AssertionError("a plan that refuses is not carried out")
+
+
+@pytest.mark.parametrize("arguments", ['["a.py"]', '"a.py"', "null", "3", '"{\\"path\\": \\"a.py\\"}"'])
+@pytest.mark.parametrize("protocol", ["hermes", "ernie45", "qwen3_coder"])
+async def test_arguments_that_are_no_object_are_answered_and_the_task_goes_on_and_resumes(
+    tmp_path: Path, protocol: str, arguments: str
+) -> None:
+    """Whatever a model writes there: history is sent and read again with objects only."""
+    odd = f'<tool_call>\n{{"name": "read_file", "arguments": {arguments}}}\n</tool_call>'
+    completion = '<tool_call>\n{"name": "attempt_completion", "arguments": {"result": "Done."}}\n</tool_call>'
+    kit = Kit(tmp_path, [reply(odd), reply(completion)], protocol=protocol)
+    assert (await kit.run()).outcome == "completed"
+    assert kit.task is not None
+    assert (await kit.resume(kit.task.id, [reply(completion)], "Once more.")).outcome == "completed"

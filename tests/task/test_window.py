@@ -100,7 +100,7 @@ async def test_a_summary_is_tried_again_before_it_is_done_without(tmp_path: Path
 def test_full_is_what_leaves_no_room_for_a_reply(tmp_path: Path, window: int | None, used: int, full: bool) -> None:
     kit = Kit(tmp_path, [], context_window=window, max_tokens=8192)
     task = kit.assemble("x")
-    task.log.state.last_usage = Usage(input_tokens=used)
+    task.log.state.spending.last_usage = Usage(input_tokens=used)
     assert task.window.nearly_full() is full
     task.log.close()
 
@@ -133,15 +133,15 @@ async def resumed(folder: Path, *script: Scripted) -> tuple[Kit, TaskHandle]:
 
 async def test_a_task_that_rests_is_compacted_and_goes_on_from_the_summary(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("They looked around.", usage=UsageChunk(700, 30)), done("d2"))
-    before = task.state.usage
+    before = task.state.spending.usage
     await task.compact()
     (event,) = kit.of(ContextShortened)
     assert event.hidden_messages == 8 and event.summary == "They looked around."
     assert 0 < event.tokens_after < event.tokens_before
-    assert task.state.usage.input_tokens == before.input_tokens + 700, "the summary is paid for, and counted"
+    assert task.state.spending.usage.input_tokens == before.input_tokens + 700, "the summary is paid for, and counted"
     again = TaskHandle.resume(kit.config, task.id, text="On with it.")
     kit.task = again
-    assert again.state.last_usage.total == event.tokens_after
+    assert again.state.spending.last_usage.total == event.tokens_after
     assert (await again.run()).outcome == "completed"
     assert "They looked around." in str(kit.sent[0]) and len(kit.sent) == 5
 
@@ -151,7 +151,7 @@ async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Script
     kit, task = await resumed(tmp_path, answer)
     await task.compact()
     assert len(kit.of(ContextKept)) == 1 and not kit.of(ContextShortened)
-    assert task.state.hidden == 0
+    assert task.state.shortening.hidden == 0
     TaskHandle.resume(kit.config, task.id).close()  # and the task is free again
 
 
@@ -189,7 +189,7 @@ async def test_a_summary_that_is_interrupted_changes_nothing(tmp_path: Path) -> 
     task.send(Cancel("interrupted"))
     await compacting
     assert kit.of(ContextKept) == [ContextKept("interrupted")]
-    assert task.state.hidden == 0
+    assert task.state.shortening.hidden == 0
 
 
 # A small model
@@ -270,7 +270,7 @@ async def test_a_large_result_is_sent_in_part_before_anything_is_hidden(tmp_path
     assert len(large) < 85_000 and "small" in small
     assert kit.task is not None and str(kit.task.state.messages).count("x" * 99) == 900, "nothing is deleted"
     again = TaskHandle.resume(kit.config, kit.task.id)
-    assert again.state.result_limit == kit.task.state.result_limit
+    assert again.state.shortening.result_limit == kit.task.state.shortening.result_limit
     again.close()
 
 
@@ -360,7 +360,7 @@ async def test_large_results_that_are_old_are_shortened_before_anything_is_summa
     assert "[…" in str(kit.sent[2]) and len(kit.provider.requests) == 8, "nobody was asked for a summary"
     assert kit.task is not None
     resumed = TaskHandle.resume(kit.config, kit.task.id)
-    assert resumed.state.old_results == (2000, 9)
+    assert resumed.state.shortening.old_results == (2000, 9)
     resumed.close()
 
 
@@ -401,7 +401,7 @@ async def test_the_parts_of_a_request_add_up_to_what_was_counted(tmp_path: Path)
     view = kit.task.context
     parts = dict(view.parts)
     assert view.window == 100_000 and view.counted and parts["tools"] > parts["messages"] > 0
-    assert abs(view.used - kit.task.state.last_usage.total) < len(parts)
+    assert abs(view.used - kit.task.state.spending.last_usage.total) < len(parts)
     lines = context_lines(view).split("\n")
     assert lines[0] == f"Context: {view.used:,} of 100,000 tokens ({100 * view.used / 100_000:.0f} %)"
     assert len(lines[1]) == 64 and lines[1].count("·") > 50 and "F files and searches" in context_lines(view)

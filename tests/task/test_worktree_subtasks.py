@@ -123,6 +123,8 @@ async def test_what_is_allowed_in_a_worktree_is_not_allowed_in_the_workspace(kit
             merges.append(request.request_id)
             return Answer(request.request_id)
         writes = isinstance(request, ApprovalRequested) and request.name == "write_to_file"
+        if writes:
+            assert isinstance(request, ApprovalRequested) and request.scopes == ("task",)
         return Answer(request.request_id, yes=True, always=writes, scope="project")
 
     made = kit(Play(Do=BOTH, Left=LEFT, Right=RIGHT), policy="ask", user=user)

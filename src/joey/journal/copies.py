@@ -44,8 +44,8 @@ def repaired(found: Iterable[tuple[float, Record | LeftOut]], task_id: str, work
     kept = [(at, record) for at, record in entries if not isinstance(record, _NOT_KEPT)]
     opened = replace(state.opened or _opened(state, workspace), task_id=task_id, parent_id=None, parent_call_id=None)
     times = [at for at, _record in entries if at] or [0.0]  # what cannot be read has none
-    known = {*state.begun, *state.results}
-    uncertain = [call for call in state.unanswered if state.uncertain and call.id not in known]
+    known = {*state.calls.begun, *state.calls.results}
+    uncertain = [call for call in state.unanswered if state.calls.uncertain and call.id not in known]
     return [(times[0], opened), *kept, *((times[-1], RunBegan(call.id, call.name)) for call in uncertain)]
 
 
@@ -77,5 +77,5 @@ def branch(records: Iterable[Record], turn: int, task_id: str) -> list[Record]:
         if not isinstance(record, (TaskEnded, CheckpointMade, PermissionGranted, PermissionRevoked, ProfileSet)):
             kept.append(record)
     if turns < turn:
-        raise UsageError(f"the task has only {turns} turns")
+        raise UsageError(f"the task has only {turns} turn{'s' * (turns != 1)}")
     return kept

@@ -36,6 +36,7 @@ from typing import Any, Self, TypeAlias
 
 from joey.errors import JoeyError, WireError
 from joey.journal.records import RECORDS, VERSION, LeftOut, Record
+from joey.journal.replay import replay
 from joey.system.folders import make_private
 from joey.system.user_files import append_lines, append_whole
 from joey.wire import encode, sendable
@@ -139,7 +140,23 @@ def _locked(file: int, timeout: float) -> bool:
 
 
 def _open_elsewhere(path: Path, file: int) -> JournalError:
-    return JournalError(f"this task is open elsewhere ({_lock_holder(file) or path}); close it there first")
+    holder = _lock_holder(file)
+    if " on " in holder and _shows_result(path):
+        words = "and only shows its result; accept it there with Enter, or close it there"
+        return JournalError(f"this task is open elsewhere ({holder}) {words}")
+    return JournalError(f"this task is open elsewhere ({holder or path}); close it there first")
+
+
+def _shows_result(path: Path) -> bool:
+    """Whether whoever has this task open waits for no more than that the user accepts its result."""
+    try:
+        state = replay(read_journal(path))
+    except (OSError, JournalError):
+        return False
+    if state.ended is not None or not state.messages or state.messages[-1].role != "assistant":
+        return False
+    calls = [call for call in state.unanswered if call.id not in state.calls.results]
+    return all(call.name == "attempt_completion" and call.id in state.calls.begun for call in calls)
 
 
 def _leads_to(path: Path, file: int) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from textwrap import shorten
 
+from joey.frames import own_words, unframed
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.system.visible import one_line
@@ -21,6 +22,7 @@ _MENTION = re.compile(r"(?<!\S)@/?(?=\S)")
 
 def task_title(text: str) -> str:
     """`Please fix @/src/a.py` is `Fix src/a.py`. What is cut off is shown by a dot-dot-dot."""
+    text = own_words(text) or text
     lines = (_QUOTED.sub(r"\2", _MARKS.sub("", one_line(line))) for line in text.splitlines())
     first = next(filter(None, lines), "")
     words = _MENTION.sub("", _POLITE.sub("", _GREETING.sub("", first))) or first
@@ -59,7 +61,9 @@ def _block(block: Block) -> Iterator[str]:
         case ToolResultBlock(_, content, is_error):
             yield "**Error**" if is_error else "**Result**"
             for part in content:
-                yield from fenced(part.text) if isinstance(part, TextBlock) else [f"[an image, {part.media_type}]"]
+                yield from (
+                    fenced(unframed(part.text)) if isinstance(part, TextBlock) else [f"[an image, {part.media_type}]"]
+                )
 
 
 def fenced(text: str, language: str = "") -> Iterator[str]:

@@ -278,10 +278,13 @@ class ChildMerged:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointMade:
-    """The files a call may change were kept, under this number, before it ran."""
+    """The files a call may change were kept, under this number, before it ran; or those that the user was about to put
+    back, with no call."""
 
     checkpoint: int
     call_id: str
+    restored: tuple[str, ...] = ()
+    """What the user put back, quoted where names need it: an undo, a redo, an earlier checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)

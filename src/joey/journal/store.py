@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.errors import UsageError
+from joey.frames import own_words
 from joey.journal.copies import repaired
 from joey.journal.journal import Journal, JournalError, held, read_timed
 from joey.journal.markdown import as_markdown, task_title
@@ -52,7 +53,9 @@ class TaskEntry:
 
     @property
     def text(self) -> str:
-        return self.opened.text if self.opened else ""
+        """What the user asked for, without what was piped in or added to it."""
+        text = self.opened.text if self.opened else ""
+        return own_words(text) or text
 
     @property
     def title(self) -> str:

@@ -4,7 +4,7 @@ One function for each arrow, each computed once and guarded once: what a tool ra
 
     resolve   the tool and its checked arguments
     judge     what the call would do, and the policy's verdict on it
-    approve   the user's answer, where the verdict asks for one
+    approve   the user's answer, where the verdict asks for one, and whether the rules still let the call run by then
     execute   the plan, carried out
 
 The order within `judge` matters. What the call declares is judged before its plan looks at anything, because a plan
@@ -26,7 +26,7 @@ from typing import TypeAlias, TypeVar
 from joey.actions import Action, AskUser, FetchUrl, ReadPath, StartSubtask, VisitUrl, WidenSandbox, WritePath
 from joey.commands import Answer
 from joey.events import ToolCallFinished
-from joey.messages import ToolResult, ToolUseBlock
+from joey.messages import TextBlock, ToolResult, ToolUseBlock
 from joey.modes.mode import Mode
 from joey.policy.judge import judge as judge_actions
 from joey.policy.paths import Workspace
@@ -34,7 +34,7 @@ from joey.policy.protected import is_guarded
 from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict, combine
 from joey.task.log import write_down
-from joey.task.wording import PLAN_DENIED, READS_ONLY, denied
+from joey.task.wording import PLAN_DENIED, READS_ONLY, denied, moved, user_message
 from joey.tools.base import ApprovedBy, Permissions, Plan, ToolContext, failed
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
@@ -96,6 +96,8 @@ class Judged:
     plan: Plan
     actions: tuple[Action, ...]
     verdict: Verdict
+    policy: Settings
+    """By which the verdict was reached. Another may be in force before the call is approved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,7 @@ async def _judged(call: ResolvedCall, context: ToolContext, rules: Rules) -> Jud
         return Refused(failed(refusal), denied=True)
     plan = await call.tool.plan(call.params, replace(context, declared=declared))
     actions = tuple(dict.fromkeys((*declared, *plan.actions)))
-    writes = (WritePath(str(target)) for target in plan.targets)
-    reads = (ReadPath(str(source)) for source in plan.sources)
-    if added := tuple(each for each in dict.fromkeys((*actions, *writes, *reads)) if each not in declared):
+    if added := tuple(each for each in _with_files(actions, plan) if each not in declared):
         more = rules.verdict(added)
         if refusal := rules.refusal(call, added, more):
             return Refused(failed(refusal), denied=True)
@@ -144,7 +144,14 @@ async def _judged(call: ResolvedCall, context: ToolContext, rules: Rules) -> Jud
     if plan.does_nothing:
         reading = rules.verdict(tuple(_reported_by(dict.fromkeys((*declared, *added)))))
         verdict = reading if reading.allowed else verdict
-    return Judged(call, plan, actions, verdict)
+    return Judged(call, plan, actions, verdict, rules.policy)
+
+
+def _with_files(actions: Sequence[Action], plan: Plan) -> tuple[Action, ...]:
+    """What a call would do, with the files that its plan would write or read, resolved."""
+    writes = (WritePath(str(target)) for target in plan.targets)
+    reads = (ReadPath(str(source)) for source in plan.sources)
+    return tuple(dict.fromkeys((*actions, *writes, *reads)))
 
 
 def _reported_by(actions: Iterable[Action]) -> Iterator[Action]:
@@ -156,9 +163,11 @@ def _reported_by(actions: Iterable[Action]) -> Iterator[Action]:
             yield action
 
 
-async def approve(judged: Judged, ask: AskForApproval) -> Approved | Refused:
+async def approve(judged: Judged, ask: AskForApproval, rules: Callable[[], Rules]) -> Approved | Refused:
     """The call as the policy or the user lets it run. Where the verdict asks and the answer is no, it does not.
 
+    An answer takes its time, and the user may switch to another profile before it: a yes is no way around the `rules`
+    that hold when it is given. Nor is it one to a place that was not shown: what the call names is looked at again.
     Where reading needs approval, so does the answer why a plan cannot work.
     """
     approved = Approved(judged)
@@ -166,8 +175,38 @@ async def approve(judged: Judged, ask: AskForApproval) -> Approved | Refused:
         answer = await ask(judged)
         if not answer.yes:
             return Refused(failed(denied("", answer.text)), denied=True, comment=answer.text)
+        if refused := _refused_by_now(judged, answer.text, rules()) or _moved_by_now(judged, answer.text, rules()):
+            return refused
         approved = Approved(judged, by_user=True, comment=answer.text)
     return approved if judged.plan.refusal is None else Refused(judged.plan.refusal)
+
+
+def _refused_by_now(judged: Judged, comment: str, rules: Rules) -> Refused | None:
+    """A call that was approved under rules which deny it by now; with what the user added to the yes."""
+    if rules.policy == judged.policy:
+        return None
+    actions = _with_files(judged.actions, judged.plan)
+    refusal = rules.refusal(judged.call, actions, rules.verdict(actions))
+    return None if refusal is None else _with_comment(refusal, comment)
+
+
+def _moved_by_now(judged: Judged, comment: str, rules: Rules) -> Refused | None:
+    """A call whose paths lead elsewhere than when the user was asked: a link was put in the way in between."""
+    if judged.plan.does_nothing:
+        return None
+    shown = {(part.subject, part.reason) for part in judged.verdict.parts}
+    actions = _with_files(judged.actions, judged.plan)
+    found = judge_actions(actions, judged.policy, rules.paths).parts  # by the rules that asked: the disk is what counts
+    for part in found:
+        if part.kind == "path" and part.decision != "allow" and (part.subject, part.reason) not in shown:
+            return _with_comment(moved(part.subject, part.reason), comment)
+    return None
+
+
+def _with_comment(refusal: str, comment: str) -> Refused:
+    words = (TextBlock(user_message(comment)),) if comment else ()
+    result = failed(refusal)
+    return Refused(replace(result, content=(*result.content, *words)), denied=True, comment=comment)
 
 
 async def execute(approved: Approved, error_log: Path) -> ToolResult:

@@ -4,10 +4,10 @@
 2. The supervisor's objections: facts that speak against the claim.
 3. Messages of the user that the model has not seen: no acceptance and no feedback, so the model gets them first.
 4. The project's checks of what was edited, and the user's hooks, which may have the model continue.
-5. The user: accepted, or feedback.
+5. The user: accepted, feedback, or a no to a plan, which stops the task until the next message.
 
-A reply without a call ends the turn of the model, too (`is_answer`); it begins with the third check. What the user says
-then is the next message of a conversation, and no feedback on a result.
+A reply without a call ends the turn of the model, too (`rescue.is_answer`); it begins with the third check. What the
+user says then is the next message of a conversation, and no feedback on a result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from joey.commands import Answer
 from joey.events import CompletionAnswered, CompletionRequested, TaskCompleted, ToolCount
 from joey.journal.replay import TaskState
 from joey.messages import ResultBlock, TextBlock
-from joey.protocols.reply import Reply
 from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.edit_checks import EditChecks
@@ -27,7 +26,6 @@ from joey.task.hook_points import HookPoints, PromptCheck
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Objection, Supervisor
 from joey.task.requests import Requests
-from joey.task.rescue import tries_to_call
 from joey.task.toolbox import Toolbox
 from joey.tools.todos import open_todos, render_checklist
 
@@ -46,7 +44,12 @@ class Feedback:
     content: tuple[ResultBlock, ...]
 
 
-Completed: TypeAlias = Accepted | Feedback | Objection
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The user does not want the plan: the task stops, and their next message continues it."""
+
+
+Completed: TypeAlias = Accepted | Feedback | Declined | Objection
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +79,9 @@ class Completion:
         """A reply without a call."""
         if blocked := await self._blocked(text):
             return Feedback((TextBlock(blocked),))
-        return await self._for_the_user(text, plain=True)
+        outcome = await self._for_the_user(text, plain=True)
+        assert not isinstance(outcome, Declined)  # it is no plan
+        return outcome
 
     async def _blocked(self, proposed: str) -> str | None:
         """Why checks or hooks do not let the turn end. Messages that the model has not seen come before them."""
@@ -84,13 +89,7 @@ class Completion:
             return None
         return await self._checks.complaints() or await self._hooks.turn_ends(proposed)
 
-    def is_answer(self, reply: Reply) -> bool:
-        """Whether a reply without a call ends the turn. One that tried to call a tool, and failed, does not."""
-        if self._config.model.replies.plain_answers != "finish" or reply.malformed or reply.stop == "length":
-            return False
-        return bool(reply.text.strip()) and not tries_to_call(reply.text, self._toolbox.registry.specs)
-
-    async def _for_the_user(self, proposed: str, *, plain: bool = False) -> Accepted | Feedback:
+    async def _for_the_user(self, proposed: str, *, plain: bool = False) -> Accepted | Feedback | Declined:
         if self._log.state.queued:
             return Feedback((TextBlock(wording.HEAR_FIRST),))
         return await self._user_decision(proposed, plain=plain)
@@ -112,17 +111,20 @@ class Completion:
             return 'The argument "result" is empty. Say in it what was done.'
         return None
 
-    async def _user_decision(self, proposed: str, *, plain: bool) -> Accepted | Feedback:
+    async def _user_decision(self, proposed: str, *, plain: bool) -> Accepted | Feedback | Declined:
         state = self._log.state
-        counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in state.counts.items())
-        self._log.emit(TaskCompleted(proposed, state.usage, counts, state.cost))
+        counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in state.calls.counts.items())
+        self._log.emit(TaskCompleted(proposed, state.spending.usage, counts, state.spending.cost))
         if self._config.hands_back:
             return Accepted(proposed)
         request_id = self._requests.new_id("completion")
-        plan = self._toolbox.approvals.profile == "plan"
+        plan = self._toolbox.approvals.profile == "plan" and not plain  # a reply without the call is an answer
         answer, checked = await self._next_message(CompletionRequested(request_id, proposed, plain, plan))
         if plan and answer.profile:
             return await self._carry_out(proposed, answer)
+        if plan and not (answer.yes or answer.text or answer.images):
+            self._log.emit(CompletionAnswered(request_id, accepted=False))
+            return Declined()
         accepted = answer.yes or not (answer.text or answer.images)
         self._log.emit(CompletionAnswered(request_id, accepted, "" if accepted else answer.text))
         if accepted:

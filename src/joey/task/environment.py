@@ -86,10 +86,10 @@ def _wrapped(*sections: str) -> str:
 
 def find_earlier_commands(log: TaskLog, memory: ToolMemory) -> None:
     """Remember the commands that may still run, for the model, and report them to the user."""
-    groups = {ProcessGroup(each.group, each.mark): each.command for each in log.state.commands}
+    groups = {ProcessGroup(each.group, each.mark): each.command for each in log.state.calls.commands}
     running = still_running(groups)
     found = [EarlierCommand(command, group) for group, command in groups.items() if group in running]
-    unknown = (call for call in log.state.unanswered if call.id in log.state.starting)
+    unknown = (call for call in log.state.unanswered if call.id in log.state.calls.starting)
     found += [EarlierCommand(str(call.arguments.get("command", ""))) for call in unknown]
     memory[Jobs].earlier = tuple(found)
     for each in found:

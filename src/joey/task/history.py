@@ -1,62 +1,14 @@
-"""The conversation as it goes into a request: what is hidden left out, calls in the words of the protocol.
-
-The journal keeps every message. What is sent is the first message (the task itself), the summary of what is hidden, and
-the rest. Hiding is by count, so it deletes nothing and can be undone by forgetting the record.
-"""
+"""The conversation in the words of a protocol: calls and results as the model writes and reads them."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from joey.frames import neutral
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import Protocol
 from joey.providers.encoding.memo import GrowingMemo, Memo
 from joey.toolspec import ToolSpec
-
-if TYPE_CHECKING:  # whoever encodes a history need not know how tasks are kept
-    from joey.journal.replay import TaskState
-
-_HIDDEN = "[{count} earlier messages of this task are no longer shown.]"
-_IS_SUMMARY = re.compile(r"\[\d+ earlier messages of this task are no longer shown\.")
-_SUMMARY = "[{count} earlier messages of this task are no longer shown. In short:]\n\n{summary}"
-
-
-def is_summary(text: str) -> bool:
-    """Whether a text stands for messages that are no longer sent."""
-    return bool(_IS_SUMMARY.match(text))
-
-
-def visible(state: TaskState) -> tuple[Message, ...]:
-    """The messages that are still sent."""
-    messages = state.messages
-    if not state.hidden or not messages:
-        return tuple(messages)
-    note = (_SUMMARY if state.summary else _HIDDEN).format(count=state.hidden, summary=neutral(state.summary or ""))
-    note = f"{note}\n\n{state.kept}" if state.kept else note
-    first = Message("user", (*messages[0].content, TextBlock(note)))
-    return (first, *messages[1 + state.hidden :])
-
-
-def places(state: TaskState) -> tuple[int, ...]:
-    """Where each visible message stands among all."""
-    count = len(state.messages)
-    return (0, *range(1 + state.hidden, count)) if state.hidden and count else tuple(range(count))
-
-
-def hideable(messages: Sequence[Message], keep: int) -> int:
-    """How many messages after the first can be hidden so that about `keep` remain, and no call loses its answer.
-
-    The rest must begin with a message of the assistant: answers then stand with their calls, and the model's turn
-    follows the task as it always does.
-    """
-    for count in range(max(0, len(messages) - 1 - keep), 0, -1):
-        if messages[1 + count].role == "assistant":
-            return count
-    return 0
 
 
 class HistoryEncoder:

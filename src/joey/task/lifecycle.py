@@ -10,42 +10,46 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from joey.errors import JoeyError
-from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted, TodosChanged, UserMessageQueued
+from joey.events import ContextKept, Outcome, TaskAborted, TaskFinished, TaskStarted, TodosChanged, UserMessageQueued
 from joey.journal.journal import JournalError
 from joey.journal.records import TaskEnded
 from joey.messages import Block
 from joey.task.config import Model, Suspended
 from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
-from joey.task.loop import Loop
 from joey.task.window import Window
 from joey.tools.base import ToolMemory
+
+Work: TypeAlias = Callable[[list[Block]], Awaitable[TaskFinished]]
+"""What is done from the opening message to the end."""
 
 
 class Lifecycle:
     """The one run of a task. `over`: nobody is there any more for what a front end wants."""
 
     def __init__(
-        self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory, hooks: HookPoints, model: Model
+        self, log: TaskLog, work: Work, window: Window, memory: ToolMemory, hooks: HookPoints, model: Model
     ) -> None:
         self._log = log
         self._model = model
-        self._loop = loop
+        self._work = work
         self._window = window
         self._memory = memory
         self._hooks = hooks
         self._waiting = [message.text for message in log.state.queued]
         """What the user wrote to an earlier run, which no model has seen: it is sent now."""
         self._cancelled: str | None = None
+        self._cancelled_as: Outcome = "cancelled"
         self._suspended = False
         self._running: asyncio.Task[object] | None = None
         self.over = False
 
-    def cancel(self, reason: str) -> None:
+    def cancel(self, reason: str, outcome: Outcome = "cancelled") -> None:
         if self._cancelled is None:
-            self._cancelled = reason
+            self._cancelled, self._cancelled_as = reason, outcome
             if self._running is not None:
                 self._running.cancel()
 
@@ -64,7 +68,7 @@ class Lifecycle:
     async def run(self, opening: list[Block]) -> TaskFinished:
         self._running = asyncio.current_task()
         try:
-            finished = await self._outcome(lambda: self._loop.run(opening))
+            finished = await self._outcome(opening)
         except Suspended:
             await self._suspend()
             raise
@@ -89,11 +93,11 @@ class Lifecycle:
         finally:
             await self._suspend()
 
-    async def _outcome(self, work: Callable[[], Awaitable[TaskFinished]]) -> TaskFinished:
+    async def _outcome(self, opening: list[Block]) -> TaskFinished:
         try:
             self._announce()
             if self._cancelled is None and not self._suspended:  # it may have come before the task began
-                return await work()
+                return await self._work(opening)
         except JoeyError as error:
             return TaskFinished("error", str(error))
         except (asyncio.CancelledError, BrokenPipeError):
@@ -104,7 +108,7 @@ class Lifecycle:
         if self._suspended:
             raise Suspended
         self._log.emit_last(TaskAborted(self._cancelled or ""))
-        return TaskFinished("cancelled", self._cancelled or "")
+        return TaskFinished(self._cancelled_as, self._cancelled or "")
 
     def _announce(self) -> None:
         state, opened = self._log.state, self._log.state.opened

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from joey.events import TaskFinished
+from joey.events import Outcome, TaskFinished
 from joey.messages import Block, TextBlock
 from joey.protocols.reply import Reply
 from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
+from joey.task.profiles.base import Supervisor
 from joey.task.requests import Requests
 from joey.task.subtasks import Family
 from joey.task.toolbox import Toolbox
@@ -29,24 +30,24 @@ class LimitChecks:
     async def exceeded(self) -> TaskFinished | None:
         """Before a turn: the end, if there must not be another."""
         state, max_turns = self._log.state, self._config.limits.max_turns
-        if max_turns is not None and state.turns >= max_turns:
+        if max_turns is not None and state.spending.turns >= max_turns:
             return TaskFinished("limit", f"the task reached its limit of turns ({max_turns})")
         if over := self._over_budget():
             return TaskFinished("limit", over)
-        turns, cost = state.turns, self._cost
+        turns, cost = state.spending.turns, self._cost
         reason = self._toolbox.approvals.over_limit(turns - self._turns_allowed, cost - self._cost_allowed)
         if reason is None:
             return None
         if not await self._requests.continues(reason):
             return TaskFinished("limit", reason)
-        self._turns_allowed, self._cost_allowed = state.turns, self._cost
+        self._turns_allowed, self._cost_allowed = state.spending.turns, self._cost
         return None
 
     @property
     def _cost(self) -> float:
         """What the task took; that of its subtasks counts with that of the task a person started."""
         below = self._family.budget.taken.cost if self._family.depth == 0 else 0.0
-        return (self._log.state.cost or 0.0) + below
+        return (self._log.state.spending.cost or 0.0) + below
 
     def _over_budget(self) -> str | None:
         """Why a subtask must not have another turn. Nobody is asked: its parent decides what to do about it."""
@@ -65,17 +66,20 @@ class LimitChecks:
         guided = wording.guidance(reason, continued.text) if continued.text else wording.no_tool_used(reminder)
         return [TextBlock(guided)]
 
-    async def after_turn(self, *, succeeded: bool, denied: bool) -> list[Block] | TaskFinished:
+    async def after_turn(self, supervisor: Supervisor, *, succeeded: bool, denied: bool) -> list[Block] | TaskFinished:
         """After a turn: what the user has to say to a model that gets nothing right, or the end."""
+        verdict = supervisor.take_verdict()
         self._mistakes = 0 if succeeded else self._mistakes + 1
         limit = self._config.limits.mistake_limit
-        if not limit or self._mistakes < limit:
+        if not verdict and (not limit or self._mistakes < limit):
             return []
         why = ", and the last call was not approved" if denied else ""
-        reason = f"The last {self._mistakes} turns made no progress{why}."
+        left = f" {supervisor.left}" if supervisor.left else ""
+        reason = verdict or f"The last {self._mistakes} turns made no progress{why}.{left}"
         continued = await self._requests.ask_to_continue(reason)
         if not continued.yes:
-            return TaskFinished("refused" if denied or not self._config.hooks.headless else "limit", reason)
+            ended: Outcome = "limit" if self._config.hooks.headless else "cancelled"
+            return TaskFinished("refused" if denied else ended, reason)
         self._mistakes = 0
         if not continued.text:
             return []

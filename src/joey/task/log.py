@@ -86,7 +86,7 @@ class TaskLog:
             self.emit(ModeChanged(mode, reason))
 
     def change_profile(self, profile: str) -> None:
-        if profile != self.state.profile:
+        if profile != self.state.allowed.profile:
             self.record(ProfileSet(profile))
             self.emit(ProfileChanged(profile))
 

@@ -21,13 +21,17 @@ from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 from joey.task.request import RequestBuilder
 from joey.task.requests import Requests
-from joey.task.rescue import calls_in_text
+from joey.task.rescue import calls_in_text, is_answer
 from joey.task.results import block_of, resized
 from joey.task.run_calls import ToolRunner
 from joey.task.toolbox import Toolbox
 from joey.task.turn import CallIds, Turns
 from joey.tools.registry import ResolvedCall
 from joey.tools.shell.jobs import Jobs
+from joey.tools.shell.output import shorten_output
+
+_MAX_CUT = 8_000
+"""Characters of a reply that was stopped, of which the model is reminded."""
 
 
 def _no_details() -> str:
@@ -91,10 +95,10 @@ class Loop:
         """The calls that a suspension left open: none of them, and none before them, has touched anything. A question
         is begun when it is put, and can be put again."""
         state = self._log.state
-        if self._config.hooks.answer is None or state.children or state.uncertain:
+        if self._config.hooks.answer is None or state.calls.children or state.calls.uncertain:
             return []
-        owed = [call for call in state.unanswered if call.id not in state.results]
-        if any(call.id in state.begun and not self._is_question(call) for call in owed):
+        owed = [call for call in state.unanswered if call.id not in state.calls.results]
+        if any(call.id in state.calls.begun and not self._is_question(call) for call in owed):
             return []
         return [ToolCallFinished(call.id, call.name, call.arguments) for call in owed]
 
@@ -120,15 +124,21 @@ class Loop:
         if turn.accepted is not None:
             return TaskFinished("completed", turn.accepted.result)
         content: list[Block] = [block_of(call.call_id, turn.results[call.call_id]) for call in calls]
-        answered = not calls and self._completion.is_answer(reply)
+        answered = not calls and self.is_answer(reply)
         if answered:
             outcome = await self._completion.check_answer(reply.text)
             if isinstance(outcome, Accepted):
                 return TaskFinished("completed", outcome.result)
             content = [*outcome.content]
+        if turn.declined:
+            profile = self._toolbox.approvals.profile
+            self._plans = profile == "plan"  # the answer says so already, and not that anything is to be done
+            await self._add_user_message(content)
+            return TaskFinished("cancelled", wording.plan_stopped(profile))
         notes = [] if answered else [*self._notes(reply, calls), await self._checks.complaints() or ""]
         content += [TextBlock(note) for note in (*notes, self._details()) if note]
-        more = await self._limits.after_turn(succeeded=turn.any_succeeded or answered, denied=turn.denied)
+        succeeded = turn.any_succeeded or answered
+        more = await self._limits.after_turn(self._supervisor, succeeded=succeeded, denied=turn.denied)
         if isinstance(more, TaskFinished):
             # What the model was about to be told stays in the conversation, for whoever resumes it.
             await self._add_user_message(content)
@@ -164,7 +174,9 @@ class Loop:
         damaged = [TextBlock(wording.DAMAGED)] if state.is_damaged else []
         await self._bring_back(state.unanswered)
         owed = [self._owed(call) for call in state.unanswered]
-        content: list[Block] = [*owed, *damaged, *opening]
+        stopped = state.interrupted.get(len(state.messages), "") if opening or state.queued else ""
+        cut = [TextBlock(wording.cut_short(shorten_output(stopped, max_characters=_MAX_CUT)))] if stopped else []
+        content: list[Block] = [*owed, *damaged, *cut, *opening]
         if not content and not state.queued and not memory[Jobs].earlier and state.messages[-1].role == "user":
             return [], _no_details
         return content, self._opening_details
@@ -177,16 +189,18 @@ class Loop:
     async def _bring_back(self, calls: Sequence[ToolUseBlock]) -> None:
         """Have the subtasks that an interruption left open come to their ends: all at once, as they were."""
         state = self._log.state
-        await self._runner.resume_subtasks([call for call in calls if call.id in state.children])
+        await self._runner.resume_subtasks([call for call in calls if call.id in state.calls.children])
 
     def _owed(self, call: ToolUseBlock) -> ToolResultBlock:
         """The answer to a call that an interruption left open."""
         state = self._log.state
-        if call.id in state.results:
-            return block_of(call.id, state.results[call.id])
+        if call.id in state.calls.results:
+            return block_of(call.id, state.calls.results[call.id])
         if was_accepted(state, call.name):
-            return ToolResultBlock(call.id, (TextBlock(wording.ACCEPTED),))
-        text = wording.INTERRUPTED if call.id in state.begun or state.uncertain else wording.NOT_RUN
+            return ToolResultBlock(call.id, (TextBlock(wording.SHOWN),))
+        if call.name == "attempt_completion":
+            return ToolResultBlock(call.id, (TextBlock(wording.UNDECIDED),))
+        text = wording.INTERRUPTED if call.id in state.calls.begun or state.calls.uncertain else wording.NOT_RUN
         return ToolResultBlock(call.id, (TextBlock(text),), is_error=True)
 
     async def _add_user_message(self, content: list[Block], details: Callable[[], str] = _no_details) -> None:
@@ -196,7 +210,7 @@ class Loop:
         More may come while files are read; and if the task is cancelled then, nothing of the message is lost.
         """
         state, model, read, last = self._log.state, self._config.model, list[list[Block]](), list[Block]()
-        content = [*content, *(TextBlock(note) for note in self._plan_note())]
+        content = [*content, *(TextBlock(note) for note in (*self._plan_note(), *self._restored_note()))]
         try:
             content = await resized(content, model)
             while len(read) < len(state.queued):
@@ -241,8 +255,18 @@ class Loop:
             return []
         return [wording.PLAN_MODE if self._plans else wording.PLAN_MODE_OFF]
 
+    def _restored_note(self) -> list[str]:
+        """What the model must know when the user put files back."""
+        paths = self._log.state.restored
+        return [wording.restored(paths)] if paths else []
+
     def _details(self) -> str:
         return turn_details(self._toolbox.context(), self._log.state.todos)
+
+    def is_answer(self, reply: Reply) -> bool:
+        """Whether a reply without a call ends the turn."""
+        wanted = self._config.model.replies.plain_answers == "finish"
+        return wanted and is_answer(reply, self._toolbox.registry.specs)
 
     # Calls in text
 
@@ -261,7 +285,7 @@ class Loop:
         question = f"The model wrote a call of {names} {instead}. Make it?"
         if wanted == "offer" and not await self._requests.continues(question):
             return ()
-        ids = CallIds(self._log.state.call_ids, self._log.state.turns)
+        ids = CallIds(self._log.state.calls.ids, self._log.state.spending.turns)
         calls = tuple(replace(call, call_id=ids.of(f"text_{n}")) for n, call in enumerate(found.calls, 1))
         uses = (ToolUseBlock(call.call_id, call.name, call.arguments) for call in calls)
         thoughts = (block for block in reply.content if isinstance(block, ReasoningBlock))

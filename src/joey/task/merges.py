@@ -24,7 +24,7 @@ from joey.messages import Shown, TextBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.system.worktree_notes import Worktree
 from joey.system.worktrees import Worktrees
-from joey.task.calls import Approved, Judged, Refused, approve, execute, judge
+from joey.task.calls import Approved, Judged, Refused, Rules, approve, execute, judge
 from joey.task.checkpoint import keep_files
 from joey.task.config import TaskConfig
 from joey.task.edit_checks import EditChecks
@@ -70,9 +70,9 @@ class Merges:
     ) -> tuple[str, tuple[Shown, ...]]:
         worktree = await self._subtasks.worktree_of(child)
         if worktree is None:
-            merged = child.child_id in self._log.state.merged
+            merged = child.child_id in self._log.state.calls.merged
             return "Its changes were merged." if merged else "Its worktree is gone.", ()
-        if child.child_id in self._log.state.merged:
+        if child.child_id in self._log.state.calls.merged:
             await asyncio.to_thread(worktrees.remove, worktree, discard=True)
             return "Its changes were merged.", ()
         if not (await asyncio.to_thread(worktrees.status, worktree)).changed:
@@ -109,11 +109,16 @@ class Merges:
     ) -> Approved | Refused:
         """Judged as an edit of the subtask: its mode says which files it may change, the policy all else."""
         mode = child.subtask.mode if child.subtask is not None else ""
-        rules = replace(self._toolbox.rules, mode=self._config.mode(mode))
+
+        def rules() -> Rules:
+            return replace(self._toolbox.rules, mode=self._config.mode(mode))
+
         params = MergeParams(worktree=child.worktree)
         resolved = ResolvedCall(call.call_id, call.name, tool, params)
-        judged = await judge(resolved, self._toolbox.context(call.call_id), rules)
-        return judged if isinstance(judged, Refused) else await approve(judged, lambda judged: ask(call, judged))
+        judged = await judge(resolved, self._toolbox.context(call.call_id), rules())
+        if isinstance(judged, Refused):
+            return judged
+        return await approve(judged, lambda judged: ask(call, judged), rules)
 
     async def _kept(self, worktree: Worktree, worktrees: Worktrees, why: str) -> str:
         """Its changes stay on its branch, for the user to decide."""

@@ -65,6 +65,12 @@ class Repetition:
         self._refused = self._refused if step in self._refused else frozenset()
         self._steps.append(step)
 
+    def forget(self) -> None:
+        """The user said something: what was done before may be what they want once more."""
+        self._since_change.clear()
+        self._steps.clear()
+        self._refused = frozenset()
+
     @property
     def goes_round(self) -> bool:
         """Whether the last call was one that had been refused, with the same result once more."""

@@ -22,12 +22,13 @@ from joey.providers.encoding.memo import Memo
 from joey.providers.errors import ProviderError, RateLimitError
 from joey.providers.retry import Retry, with_retries
 from joey.task.config import TaskConfig
-from joey.task.history import HistoryEncoder, is_summary, places, visible
+from joey.task.history import HistoryEncoder
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 from joey.task.prompt import PromptContext
 from joey.task.results import result_limit, shortened
 from joey.task.toolbox import Toolbox
+from joey.task.visible import is_summary, places, visible
 from joey.toolspec import ToolChoice
 
 T = TypeVar("T")
@@ -73,7 +74,7 @@ class RequestBuilder:
     def sent(self, state: TaskState) -> tuple[Message, ...]:
         """The messages that are still sent, large results in part if they have to be."""
         messages = visible(state)
-        if state.result_limit is None and state.old_results is None:
+        if state.shortening.result_limit is None and state.shortening.old_results is None:
             return messages
         self._shortened.next_round()
         limited = zip(messages, map(partial(result_limit, state), places(state)), strict=True)
@@ -155,7 +156,7 @@ def context_of(config: TaskConfig, log: TaskLog, toolbox: Toolbox, builder: Requ
     sizes = Counter(_of_prompt(config, toolbox, builder))
     for part, size in _of_messages(builder.sent(state), groups):
         sizes[part] += size
-    total, counted = sum(sizes.values()), state.last_usage.total
+    total, counted = sum(sizes.values()), state.spending.last_usage.total
     tokens = counted or total // _CHARACTERS_A_TOKEN
     parts = tuple((part, round(sizes[part] * tokens / total)) for part in PARTS if sizes[part])
     return ContextView(parts, config.model.replies.context_window, counted=bool(counted))

@@ -8,6 +8,7 @@ request, and is never taken for a yes. Where the model has nothing more to do, a
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from joey.commands import Answer, Say
@@ -25,7 +26,6 @@ from joey.journal.records import UserSaid, UserTookBack
 from joey.messages import ResultBlock, TextBlock
 from joey.task import wording
 from joey.task.config import TaskConfig
-from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 
@@ -45,11 +45,16 @@ class Requests:
     _config: TaskConfig
     _log: TaskLog
     _supervisor: Supervisor
-    _hooks: HookPoints
+    _notify: Callable[[str, str], None]
+    """Informs whoever wants to know that the user is needed: the kind of request, and the words."""
     _waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     _made: int = 0
     next_message: str | None = None
     """The open request that any message answers: the model is done, and waits for what is next."""
+    plan_waits: bool = False
+    """Whether that is a plan, about which the user has to decide."""
+    has_stopped: bool = False
+    """Whether something keeps the task from continuing, and the user is to decide whether it does."""
 
     def new_id(self, kind: str) -> str:
         """An id that no other request of this run has: an answer that comes late must not find one of a subtask."""
@@ -65,9 +70,11 @@ class Requests:
             return await self._config.hooks.answer(request)
         if self._config.hooks.headless:
             return unattended(request)
-        self._hooks.notify(*_notification(request))
+        self._notify(*_notification(request))
         waiting = self._waiting[request.request_id] = asyncio.get_running_loop().create_future()
         self.next_message = request.request_id if isinstance(request, CompletionRequested) else None
+        self.plan_waits = isinstance(request, CompletionRequested) and request.plan
+        self.has_stopped = isinstance(request, ContinueRequested)
         try:
             return await asyncio.wait_for(waiting, self._timeout(request))
         except TimeoutError:
@@ -75,7 +82,7 @@ class Requests:
             return Answer(request.request_id, yes=True, text=request.suggestions[0].text)
         finally:
             del self._waiting[request.request_id]
-            self.next_message = None
+            self.next_message, self.plan_waits, self.has_stopped = None, False, False
 
     def _timeout(self, request: Request) -> float | None:
         if isinstance(request, QuestionRequested):

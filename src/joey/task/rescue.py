@@ -57,6 +57,13 @@ def _dialects(text: str, tools: Sequence[ToolSpec]) -> Iterator[str]:
     yield from protocols.likely_dialects(reply=text, tools=tools)
 
 
+def is_answer(reply: Reply, tools: Sequence[ToolSpec]) -> bool:
+    """Whether a reply without a call is whole, and meant for the user: it did not try to call a tool, and fail."""
+    if reply.malformed or reply.stop == "length":
+        return False
+    return bool(reply.text.strip()) and not tries_to_call(reply.text, tools)
+
+
 def tries_to_call(text: str, tools: Sequence[ToolSpec]) -> bool:
     """Whether the text holds a call of a known tool, whole or broken, in any protocol: no answer to anybody. What
     stands in code, in a fence or in a line, is quoted."""

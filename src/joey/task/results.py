@@ -19,6 +19,7 @@ from joey.images.sizing import resize_images
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResult, ToolResultBlock
 from joey.task.config import Model
+from joey.task.user_words import is_users_text
 
 B = TypeVar("B")
 
@@ -59,9 +60,10 @@ _NOTE = "\n[… {count:,} characters of this result are left out: the conversati
 
 def result_limit(state: TaskState, place: int) -> int | None:
     """How many characters are sent of the results in the message at this place; None: all."""
-    limits = [state.result_limit] if state.result_limit is not None else []
-    if state.old_results is not None and place < state.old_results[1]:
-        limits.append(state.old_results[0])
+    sent = state.shortening
+    limits = [sent.result_limit] if sent.result_limit is not None else []
+    if sent.old_results is not None and place < sent.old_results[1]:
+        limits.append(sent.old_results[0])
     return min(limits, default=None)
 
 
@@ -102,11 +104,12 @@ def _cut(block: Block, limit: int) -> Block:
     if not isinstance(block, ToolResultBlock) or _size(block) <= limit:
         return block
     text = "\n".join(part.text for part in _texts(block))
+    words = [part for part in block.content if is_users_text(part)]
     kept = [part for part in block.content if not isinstance(part, TextBlock)]
     room = limit - len(_NOTE)
     head, tail = text[: room * 2 // 3], text[len(text) - room // 3 :]
     note = _NOTE.format(count=len(text) - len(head) - len(tail))
-    return replace(block, content=(TextBlock(head + note + tail), *kept))
+    return replace(block, content=(*words, TextBlock(head + note + tail), *kept))
 
 
 def _size(block: ToolResultBlock) -> int:
@@ -114,4 +117,5 @@ def _size(block: ToolResultBlock) -> int:
 
 
 def _texts(block: ToolResultBlock) -> Iterator[TextBlock]:
-    return (part for part in block.content if isinstance(part, TextBlock))
+    """What can be left out: not the user's words."""
+    return (part for part in block.content if isinstance(part, TextBlock) and not is_users_text(part))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from joey.commands import Answer
@@ -24,14 +25,15 @@ from joey.events import (
     ToolRunStarted,
 )
 from joey.frames import neutral
+from joey.journal.journal import JournalError
 from joey.journal.records import ChildOpened, RunBegan, RunEnded
-from joey.messages import ResultBlock, TextBlock, ToolResult, ToolUseBlock
+from joey.messages import ResultBlock, ShownText, TextBlock, ToolResult, ToolUseBlock
 from joey.policy.permissions import permissions_for
 from joey.policy.verdict import VerdictPart, combine
 from joey.task import wording
 from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, resolve
 from joey.task.checkpoint import keep_files
-from joey.task.completion import Accepted, Completion, Feedback
+from joey.task.completion import Accepted, Completion, Declined, Feedback
 from joey.task.config import TaskConfig
 from joey.task.edit_checks import EditChecks
 from joey.task.hook_points import OPEN_GATE, HookPoints, ToolGate
@@ -56,6 +58,8 @@ class TurnResults:
     accepted: Accepted | None = None
     denied: bool = False
     """Whether a call was not approved."""
+    declined: bool = False
+    """Whether the user declined the plan that was proposed."""
 
     repeated: set[str] = field(default_factory=set)
     """The calls that only repeated what had been refused as a repetition."""
@@ -156,7 +160,7 @@ class ToolRunner:
             return self._answer(call, failed(self._skip))
         if isinstance(judged, Refused):
             return self._refuse(call, judged)
-        approved = await approve(judged, lambda judged: self._ask(call, judged))
+        approved = await approve(judged, lambda judged: self._ask(call, judged), lambda: self._toolbox.rules)
         if isinstance(approved, Approved):
             if _hands_work_on(judged.call):
                 return self._handed.append((call, approved))
@@ -181,9 +185,10 @@ class ToolRunner:
         shown, lasting = judged.plan.shown, permissions_for(judged.actions, verdict.parts)
         always = tuple(each.words for each in lasting)
         reason = verdict.reason if judged.plan.refusal is None else f"{verdict.reason}; {CANNOT_WORK}"
-        answer = await self._requests.ask(
-            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, reason, shown, always)
+        request = ApprovalRequested(
+            request_id, call.call_id, call.name, call.arguments, reason, shown, always, toolbox.permissions.scopes
         )
+        answer = await self._requests.ask(request)
         self._log.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
         if answer.yes and answer.always:
             toolbox.permissions.grant(lasting, answer.scope)
@@ -191,10 +196,21 @@ class ToolRunner:
 
     async def _execute(self, call: ToolCallFinished, approved: Approved) -> None:
         words = await self._begin(call, approved)
-        ran = await execute(approved, self._log.folder)
+        try:
+            ran = await execute(approved, self._log.folder)
+        except asyncio.CancelledError:
+            self._keep_printed(call)
+            raise
         result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
         if result is not None:
             await self._end(call, approved, words, result)
+
+    def _keep_printed(self, call: ToolCallFinished) -> None:
+        """A call that is stopped: what it printed is not lost. Of one that printed nothing, nothing is known."""
+        if printed := self._toolbox.take_printed(call.call_id):
+            result = ToolResult((TextBlock(wording.stopped(printed)),), (ShownText(printed),), is_error=True)
+            with suppress(JournalError):
+                self._log.record(RunEnded(call.call_id, call.name, from_outside(result)))
 
     async def _begin(self, call: ToolCallFinished, approved: Approved) -> tuple[ResultBlock, ...]:
         """Write down that a call begins; what the user added to the approval."""
@@ -224,6 +240,7 @@ class ToolRunner:
         self._answer(call, result)
 
     def _answer(self, call: ToolCallFinished, result: ToolResult) -> None:
+        self._toolbox.take_printed(call.call_id)
         self._log.record(RunEnded(call.call_id, call.name, result, self._toolbox.newly_seen()))
         self._log.emit(ToolRunFinished(call.call_id, call.name, result))
         if result.is_error:
@@ -271,7 +288,7 @@ class ToolRunner:
 
     async def resume_subtasks(self, calls: Sequence[ToolUseBlock]) -> None:
         """Bring back the subtasks of calls that an interruption left open, and write down their results."""
-        open_calls, children = {call.id: call for call in calls}, self._log.state.children
+        open_calls, children = {call.id: call for call in calls}, self._log.state.calls.children
 
         async def ended(child: ChildOpened, result: ToolResult) -> None:
             call = open_calls[child.call_id]
@@ -316,6 +333,9 @@ class ToolRunner:
         outcome = await self._completion.check_call(proposed)
         if isinstance(outcome, Feedback):
             return ToolResult(outcome.content)
+        if isinstance(outcome, Declined):
+            self._turn.declined, self._skip = True, wording.plan_declined(self._toolbox.approvals.profile)
+            return ToolResult((TextBlock(self._skip),))
         if isinstance(outcome, Accepted):
             self._turn.accepted, self._skip = outcome, wording.ACCEPTED
         elif outcome.is_error:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from joey.hooks.hook import Hook, HookConsent, HookEvent
 from joey.providers.base import ReasoningOptions
 from joey.providers.retry import RetryPolicy
-from joey.sandbox import SandboxSettings
+from joey.sandbox.settings import SandboxSettings
 from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
 from joey.tools.shell.environment import NO_RULES, EnvironmentRules
 

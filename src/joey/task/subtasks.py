@@ -43,7 +43,7 @@ class Taken(NamedTuple):
 
     @classmethod
     def by(cls, state: TaskState) -> Taken:
-        return cls(state.turns, state.cost or 0.0)
+        return cls(state.spending.turns, state.spending.cost or 0.0)
 
 
 @dataclass(slots=True, eq=False)
@@ -113,6 +113,8 @@ class Child(Protocol):
     def id(self) -> str: ...
     @property
     def state(self) -> TaskState: ...
+    @property
+    def queued(self) -> Sequence[UserSaid]: ...
     async def run(self) -> TaskFinished: ...
     def send(self, command: Command) -> bool: ...
     def abandon(self) -> None: ...
@@ -288,10 +290,10 @@ class Subtasks:
             if message not in self._log.state.queued:  # a process may have died since it was written down here
                 self._log.record(message)
         if not opened.worktree:  # what may be done in a worktree is not allowed in the workspace with it
-            self._toolbox.permissions.grant(state.permissions, "task")
+            self._toolbox.permissions.grant(state.allowed.permissions, "task")
         text = wording.subtask_result(opened.child_id, finished.outcome, finished.message)
-        beside = opened.placement != "alone"
-        self._log.emit(SubtaskClosed(opened.child_id, text, finished.outcome, state.turns, state.cost, beside))
+        beside, spent = opened.placement != "alone", state.spending
+        self._log.emit(SubtaskClosed(opened.child_id, text, finished.outcome, spent.turns, spent.cost, beside))
         return ToolResult((TextBlock(text),), is_error=finished.outcome != "completed")
 
 

@@ -9,8 +9,9 @@ Everything that happens comes out through `config.hooks.watch`; everything a fro
 from __future__ import annotations
 
 import contextlib
+import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -24,16 +25,68 @@ from joey.journal.replay import TaskState, replay
 from joey.journal.store import TaskStore
 from joey.messages import Block, ImageBlock, ResultBlock
 from joey.permissions import Granted
+from joey.policy.paths import Workspace
 from joey.protocols import get
-from joey.task.assembly import Assembly
+from joey.task.completion import Completion
 from joey.task.config import TaskConfig
+from joey.task.edit_checks import EditChecks
+from joey.task.forms import FormRequests
+from joey.task.hook_points import HookPoints
 from joey.task.lifecycle import Lifecycle
+from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
+from joey.task.loop import Loop
+from joey.task.merges import Merges
+from joey.task.profiles.base import Supervisor
 from joey.task.remote import Remote
-from joey.task.request import ContextView, context_of
-from joey.task.subtasks import Budget, Family, Taken
+from joey.task.request import ContextView, RequestBuilder, context_of
+from joey.task.requests import Requests
+from joey.task.run_calls import ToolRunner
+from joey.task.subtasks import Budget, Family, Subtasks, Taken
+from joey.task.toolbox import Toolbox
+from joey.task.turn import Turns
+from joey.task.user_words import current_request
+from joey.task.window import Window
 from joey.tools.builtin.new_task import NewTask
 from joey.tools.shell.jobs import Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """The working parts of a task, each made with those it needs."""
+
+    log: TaskLog
+    hooks: HookPoints
+    toolbox: Toolbox
+    supervisor: Supervisor
+    requests: Requests
+    subtasks: Subtasks
+    builder: RequestBuilder
+    window: Window
+    completion: Completion
+    loop: Loop
+
+    @classmethod
+    def of(cls, config: TaskConfig, log: TaskLog, family: Family) -> Self:
+        folder = config.workspace.folder
+        paths = config.workspace.paths or Workspace.of(folder)
+        toolbox = Toolbox(config, log, paths)
+        supervisor = config.profile.supervisor(folder, paths, config.limits)
+        hooks = HookPoints(config, log, toolbox, is_subtask=family.depth > 0)
+        requests = Requests(config, log, supervisor, hooks.notify)
+        toolbox.ask_form = FormRequests(config, log, requests).ask
+        subtasks = Subtasks(config, log, toolbox, family)
+        builder = RequestBuilder(config, log, toolbox, supervisor)
+        window = Window(config, log, builder, hooks)
+        checks = EditChecks(config, log, toolbox, requests)
+        completion = Completion(config, log, requests, toolbox, supervisor, hooks, checks)
+        turns = Turns(config, log, toolbox, builder, window, supervisor)
+        merges = Merges(config, log, toolbox, subtasks, checks)
+        runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, merges, hooks, checks)
+        limits = LimitChecks(config, log, requests, toolbox, family)
+        parts = builder, turns, runner, completion, limits, hooks, checks
+        loop = Loop(config, log, toolbox, supervisor, requests, *parts)
+        return cls(log, hooks, toolbox, supervisor, requests, subtasks, builder, window, completion, loop)
 
 
 class TaskHandle:
@@ -42,19 +95,16 @@ class TaskHandle:
     def __init__(
         self,
         config: TaskConfig,
-        log: TaskLog,
+        parts: Assembly,
         opening: list[Block],
-        depth: int = 0,
         remote: Remote | None = None,
-        budget: Budget | None = None,
     ) -> None:
         self.config = config
-        self._log = log
+        self._log = log = parts.log
         self._remote = remote
         self._opening = opening
-        budget = budget or Budget(config.limits, lambda: _taken_below(config.workspace.store, log.state))
-        self._parts = parts = Assembly.of(config, log, _family(depth, budget))
-        self._lifecycle = Lifecycle(log, parts.loop, parts.window, parts.toolbox.memory, parts.hooks, config.model)
+        self._parts = parts
+        self._lifecycle = Lifecycle(log, parts.loop.run, parts.window, parts.toolbox.memory, parts.hooks, config.model)
 
     @classmethod
     def start(
@@ -84,9 +134,10 @@ class TaskHandle:
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
         with _opened_log(config, task_id, depth) as (config, log, remote):
-            task = cls(config, log, [*opened.content], depth, remote, budget)
+            parts = Assembly.of(config, log, _family(config, log, depth, budget))
+            task = cls(config, parts, [*opened.content], remote)
             log.record(opened)
-            task._parts.supervisor.new_request(text)
+            parts.supervisor.new_request(text)
             if todos:
                 log.record(TodosSet(todos))
             if profile:
@@ -120,16 +171,20 @@ class TaskHandle:
             if opened is None:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
             begun = bool(log.state.messages) or (bool(text) and _was_refused(log.state))
-            task = cls(_as_opened(config, opened), log, [] if begun else [*opened.content], depth, remote, budget)
+            config = _as_opened(config, opened)
+            parts = Assembly.of(config, log, _family(config, log, depth, budget))
+            task = cls(config, parts, [] if begun else [*opened.content], remote)
             new = [*messages, *([UserSaid(text, tuple(images))] if text or images else [])]
             if remote is not None:
                 remote.resumes([message for message in new if message not in log.state.queued])
             _save_messages(log, new)
             if mode is not None and mode != log.state.mode:
                 log.record(ModeSet(mode))
-            if profile is not None and profile != log.state.profile:
+            if profile is not None and profile != log.state.allowed.profile:
                 log.record(ProfileSet(profile))
-            task._parts.supervisor.new_request(text or opened.text, underway=bool(log.state.messages) and not text)
+            request = text or _next_request(log.state)
+            underway = bool(log.state.messages) and not request
+            parts.supervisor.new_request(request or _request_under_way(log.state), underway=underway)
         return task
 
     @property
@@ -144,6 +199,12 @@ class TaskHandle:
     @property
     def state(self) -> TaskState:
         return self._log.state
+
+    @property
+    def queued(self) -> tuple[UserSaid, ...]:
+        """The messages that no model has read yet: its own, and then those for the subtask that works in its place."""
+        alone = self._parts.subtasks.alone
+        return (*self.state.queued, *(alone.queued if alone is not None else ()))
 
     @property
     def workspace(self) -> Path:
@@ -171,9 +232,29 @@ class TaskHandle:
     @property
     def waits_for_message(self) -> bool:
         """Whether the model is done, and the next message or an acceptance is what the task waits for. It still holds
-        its journal and what its tools have opened: `Cancel` ends it as completed."""
+        its journal and what its tools have opened: `Cancel` ends it, as completed if it is no plan that waits."""
         opened = self.state.opened
         return self._parts.requests.next_message is not None and opened is not None and opened.parent_id is None
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether it waits for a message, and there is nothing left to decide."""
+        return self.waits_for_message and not self.plan_waits
+
+    @property
+    def plan_waits(self) -> bool:
+        """Whether that is a plan, about which the user has to decide."""
+        return self._parts.requests.plan_waits
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether something keeps it from continuing, such as an error of the provider, and the user is asked."""
+        return self._parts.requests.has_stopped
+
+    @property
+    def compacts_next(self) -> bool:
+        """Whether the conversation is to be compacted before the next request: `Condense` was sent and is not done."""
+        return self._parts.window.compact_next
 
     @property
     def context(self) -> ContextView:
@@ -186,7 +267,7 @@ class TaskHandle:
             return False
         alone, children = self._parts.subtasks.alone, [*self._parts.subtasks.running.values()]
         match command:
-            case Cancel(task_id="") if self.waits_for_message:
+            case Cancel(task_id="") if self._is_done:
                 # There is nothing to stop: whoever leaves now leaves a task that is done.
                 return self._parts.requests.answer(Answer(self._parts.requests.next_message or "", yes=True))
             case Cancel(reason, task_id) if task_id in ("", self.id):
@@ -195,8 +276,8 @@ class TaskHandle:
             case Say() if alone is None:
                 self._parts.requests.say(command)
                 return True
-            case TakeBack() if alone is None:
-                return self._parts.requests.take_back()
+            case TakeBack():  # the newest are those of the subtask
+                return (alone is not None and alone.send(command)) or self._parts.requests.take_back()
             case Condense() if alone is None:
                 self._parts.window.compact_next = True
                 return True
@@ -212,6 +293,13 @@ class TaskHandle:
                 return self._parts.toolbox.permissions.revoke(permission)
         # Whoever works now: the innermost subtask gets the command; of several, the one that takes it.
         return any(child.send(command) for child in children)
+
+    def expire(self, reason: str) -> None:
+        """Stop a task whose time is over, as `Cancel` does. It ends as at any other limit, unless it is done."""
+        if self._is_done:
+            self.send(Cancel(reason))
+        elif not self._lifecycle.over:
+            self._lifecycle.cancel(reason, "limit")
 
     def close(self) -> None:
         """Instead of `run`: release the journal of a task that is not going to run now. It can be resumed."""
@@ -237,27 +325,28 @@ class TaskHandle:
         await self._lifecycle.compact()
 
 
-def _family(depth: int, budget: Budget) -> Family:
+def _family(config: TaskConfig, log: TaskLog, depth: int, budget: Budget | None) -> Family:
     """Children are tasks like any other."""
+    shared = budget or Budget(config.limits, lambda: _taken_below(config.workspace.store, log.state))
 
     def start(config: TaskConfig, opened: ChildOpened, parent: TaskOpened) -> TaskHandle:
         subtask, task_id, below = opened.subtask, opened.child_id, depth + 1
         assert subtask is not None
         return TaskHandle.start(
             config, subtask.message, mode=subtask.mode, todos=tuple(subtask.todos or ()), parent=parent,
-            task_id=task_id, depth=below, budget=budget,
+            task_id=task_id, depth=below, budget=shared,
         )  # fmt: skip
 
     def resume(config: TaskConfig, task_id: str, messages: Sequence[UserSaid]) -> TaskHandle:
-        return TaskHandle.resume(config, task_id, messages=messages, depth=depth + 1, budget=budget)
+        return TaskHandle.resume(config, task_id, messages=messages, depth=depth + 1, budget=shared)
 
-    return Family(start, resume, budget, depth)
+    return Family(start, resume, shared, depth)
 
 
 def _taken_below(store: TaskStore, state: TaskState) -> dict[str, Taken]:
     """What the subtasks of a task took so far, as their journals have it."""
     found: dict[str, Taken] = {}
-    has_some = state.opened is not None and NewTask.name in state.counts
+    has_some = state.opened is not None and NewTask.name in state.calls.counts
     for child in store.subtasks(state.opened.task_id) if has_some and state.opened else ():
         with contextlib.suppress(JoeyError, OSError):
             found[child] = Taken.by(replay(read_journal(store.journal_path(child))))
@@ -279,6 +368,17 @@ def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:
     return replace(config, model=model, workspace=replace(config.workspace, folder=opened.folder))
 
 
+def _next_request(state: TaskState) -> str:
+    """A message that no model has read, to a task that was done: it is the next request."""
+    was_done = state.ended is not None and state.ended.outcome == "completed"
+    return state.queued[-1].text if was_done and state.queued else ""
+
+
+def _request_under_way(state: TaskState) -> str:
+    """What an interrupted task was to do."""
+    return current_request(state.messages) or (state.opened.text if state.opened is not None else "")
+
+
 def _was_refused(state: TaskState) -> bool:
     """Whether a hook kept the first message from the model: another one takes its place."""
     return state.ended is not None and state.ended.outcome == "refused"
@@ -286,7 +386,9 @@ def _was_refused(state: TaskState) -> bool:
 
 def _check_mode(mode: str, config: TaskConfig) -> None:
     if mode not in config.modes:
-        raise UsageError(f"unknown mode {mode!r}; available modes: {', '.join(config.modes)}")
+        near = difflib.get_close_matches(mode, [*config.modes], n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UsageError(f"unknown mode {mode!r}; {hint}available modes: {', '.join(config.modes)}")
 
 
 @contextlib.contextmanager

@@ -33,6 +33,10 @@ from joey.tools.base import Confined, ToolContext, ToolMemory
 from joey.tools.forms import AskForm, decline
 from joey.tools.registry import Registry
 from joey.tools.seen_files import SeenFiles
+from joey.tools.shell.colours import without_colours
+
+_MAX_PRINTED = 20_000
+"""Characters that are kept of what a running call prints, for the case that it is stopped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,21 +51,25 @@ class TaskPermissions:
         """What holds now, that of the project first."""
         store = self._config.workspace.permissions
         project = store.listed() if store is not None else ()
-        task = (each for each in self._log.state.permissions if each not in project)
+        task = (each for each in self._log.state.allowed.permissions if each not in project)
         return (*(Granted(each, "project") for each in project), *(Granted(each, "task") for each in task))
 
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """For how far an answer can allow something."""
+        return ("task",) if self._config.workspace.is_worktree else ("task", "project")
+
     def grant(self, permissions: Iterable[Permission], scope: Scope) -> None:
-        workspace = self._config.workspace
-        store = None if workspace.is_worktree else workspace.permissions
+        store = self._config.workspace.permissions
         for permission in permissions:
-            if scope == "project" and store is not None:
+            if scope == "project" and scope in self.scopes and store is not None:
                 store.add(permission)
-            elif permission not in self._log.state.permissions:
+            elif permission not in self._log.state.allowed.permissions:
                 self._log.record(PermissionGranted(permission))
 
     def revoke(self, permission: Permission) -> bool:
         """False: it was not allowed in this task."""
-        if permission not in self._log.state.permissions:
+        if permission not in self._log.state.allowed.permissions:
             return False
         self._log.record(PermissionRevoked(permission))
         return True
@@ -85,9 +93,11 @@ class Toolbox:
         self.failed: list[str] = []
         """The tools that failed since the model last spoke."""
         self.memory = ToolMemory()
-        for path, version in log.state.seen.items():
+        for path, version in log.state.calls.seen.items():
             self.memory[SeenFiles].restore(Path(unquoted(path)), version)
         self._confined: Confined | None = None
+        self._printed: dict[str, str] = {}
+        """What the calls that run have printed so far."""
         self._registry: Registry | None = None
         self._checkpoints: CheckpointStore | None = None
 
@@ -106,7 +116,7 @@ class Toolbox:
     @property
     def approvals(self) -> Settings:
         """What may be done without asking now."""
-        profile = self._log.state.profile
+        profile = self._log.state.allowed.profile
         chosen = self._config.profiles(profile) if profile else self._config.approvals
         return self.permissions.applied(chosen)
 
@@ -139,11 +149,19 @@ class Toolbox:
             confined=lambda confined: self._note_confined(call_id, confined),
             started=lambda command, group: self._log.record(CommandStarted(call_id, command, group.number, group.mark)),
             warn=self._warn,
-            progress=lambda text: self._log.emit(ToolRunProgressed(call_id, text)),
+            progress=lambda text: self._progress(call_id, text),
             ask_form=self.ask_form,
             editor=self._config.workspace.editor,
             memory=self.memory,
         )
+
+    def _progress(self, call_id: str, text: str) -> None:
+        self._printed[call_id] = (self._printed.get(call_id, "") + text)[-_MAX_PRINTED:]
+        self._log.emit(ToolRunProgressed(call_id, text))
+
+    def take_printed(self, call_id: str) -> str:
+        """The last of what a call has printed, which is forgotten then."""
+        return without_colours(self._printed.pop(call_id, "")).strip()
 
     def _subtask_model(self, mode: str) -> str:
         name = self._config.agent_models.choose(self._config.mode(mode)).name

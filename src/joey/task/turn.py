@@ -91,7 +91,7 @@ class Turns:
     async def take(self) -> Reply:
         """Ask the model, and record what it answered. Raises ProviderError when there is no answer."""
         await self._window.make_room()
-        number = self._log.state.turns + 1
+        number = self._log.state.spending.turns + 1
         self._log.emit(TurnStarted(number))
         reply = await self._with_shorter_context()
         if reply.content:
@@ -139,7 +139,7 @@ class Turns:
         parser = self._config.hooks.wrap_parser(model.protocol.parser(self._toolbox.registry.specs))
         one_call = model.replies.tool_choice == "required" and model.protocol.in_text and request.grammar is None
         reader = FirstCallOnly(parser) if one_call else parser
-        reply, ids = ReplyBuilder(), CallIds(self._log.state.call_ids, self._log.state.turns + 1)
+        reply, ids = ReplyBuilder(), CallIds(self._log.state.calls.ids, self._log.state.spending.turns + 1)
         tail = ""
 
         def add(events: list[StreamEvent]) -> None:

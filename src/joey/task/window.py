@@ -2,10 +2,10 @@
 
 What the provider counted decides, and an estimate only where it did not count. When the window is nearly full, large
 results that are old are sent in part, if that gains enough. Otherwise old turns are hidden behind a summary, which the
-profile makes or the model writes; if that fails, they are hidden without one. Either way the task itself, the last
-turns, the plan, open questions and every call with its answer stay, nothing is deleted, and one attempt is made for
-each time the window fills: a summary that does not come cannot hold up the task. Where the user wants it and there is
-no need, no summary means that all stays.
+profile makes or the model writes; if that fails, they are hidden without one. Either way what the user wants now, the
+last turns, the plan, open questions and every call with its answer stay, nothing is deleted, and one attempt is made
+for each time the window fills: a summary that does not come cannot hold up the task. Where the user wants it and there
+is no need, no summary means that all stays.
 
 The todo list goes with every message. A plan that the user accepted and questions that nobody answered stand in the
 conversation alone: they are taken from it word by word, whatever the summary makes of them.
@@ -26,11 +26,11 @@ from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock
 from joey.providers.base import ModelRequest, Provider
 from joey.providers.errors import ProviderError
 from joey.task.config import FastModel, TaskConfig
-from joey.task.history import hideable, places, visible
 from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder, persist, size_of
 from joey.task.results import limit_for, result_sizes
+from joey.task.visible import hideable, kept_words, places, visible
 from joey.task.wording import PLAN_ACCEPTED, UNANSWERED
 from joey.tools.todos import open_todos
 from joey.usage import Usage
@@ -47,7 +47,7 @@ _CHARACTERS_A_TOKEN = 3
 _SUMMARIZER = "You summarize a conversation between a user and a coding agent, for the agent to continue without it."
 _INSTRUCTIONS = """\
 Summarize the conversation above for the agent that continues it. Under these headings, briefly and exactly:
-1. What the user wants, in the user's own words where they matter.
+1. What the user asked for: every request in order, in the user's own words where they matter, and which are done.
 2. What was done: files read, written and changed, with their paths; commands and what they showed.
 3. What was decided, and why.
 4. What went wrong, and what helped.
@@ -78,7 +78,6 @@ class Window:
     async def make_room(self) -> None:
         """Before a request: what the user wants, and what is needed."""
         if self.compact_next:
-            self.compact_next = False
             await self.compact()
         if self.nearly_full() and not (self.shorten_old_results() and not self.nearly_full()):
             await self.shorten()
@@ -86,17 +85,17 @@ class Window:
     def nearly_full(self) -> bool:
         """Whether the next reply might not have room. It may take `max_tokens`, but at most half of the window."""
         replies, state = self._config.model.replies, self._log.state
-        window, used = replies.context_window, state.last_usage.total
+        window, used = replies.context_window, state.spending.last_usage.total
         if window is None:
             return False
-        if not used and state.turns:  # a reply that was not read to its end has no count
+        if not used and state.spending.turns:  # a reply that was not read to its end has no count
             used = size_of(self._requests.build()) // _CHARACTERS_A_TOKEN
         return used > min(self._config.limits.compact_at * window, window - min(replies.max_tokens, window / 2))
 
     async def shorten(self, *, keep: int = KEPT_MESSAGES) -> bool:
         """Hide old turns behind a summary if there is one. False: there is nothing left to hide."""
         count = hideable(self._log.state.messages, keep)
-        if count <= self._log.state.hidden:
+        if count <= self._log.state.shortening.hidden:
             return False
         await self._hooks.before_compaction("auto")  # there is no room: a hook cannot keep it as it is
         try:
@@ -114,34 +113,38 @@ class Window:
         limit = limit_for(sizes, size, share)
         if limit is None:
             return False
-        before, shorter = state.last_usage.total, replace(state, result_limit=limit)
+        shorter = replace(state, shortening=replace(state.shortening, result_limit=limit))
+        before = state.spending.last_usage.total
         after = before * size_of(self._requests.build(shorter)) // size
         self._log.record(ResultsShortened(limit, after))
         cut = sum(each > limit for each in sizes)
-        self._log.emit(ContextShortened(state.hidden, None, before, after, shortened_results=cut))
+        self._log.emit(ContextShortened(state.shortening.hidden, None, before, after, shortened_results=cut))
         return True
 
     def shorten_old_results(self) -> bool:
         """Send large results only in part if they are old. False: that would not gain much."""
         state = self._log.state
         until = len(state.messages) - KEPT_MESSAGES
-        if until <= 0 or (state.old_results is not None and state.old_results[1] >= until):
+        old_results = state.shortening.old_results
+        if until <= 0 or (old_results is not None and old_results[1] >= until):
             return False
-        shorter = replace(state, old_results=(OLD_RESULT, until))
+        shorter = replace(state, shortening=replace(state.shortening, old_results=(OLD_RESULT, until)))
         size, after = (size_of(self._requests.build(each)) for each in (state, shorter))
         if after > size * (1 - _WORTH_IT):
             return False
         old = (message for message, place in zip(visible(state), places(state), strict=True) if place < until)
-        before, tokens = state.last_usage.total, state.last_usage.total * after // size
+        before = state.spending.last_usage.total
+        tokens = before * after // size
         self._log.record(ResultsShortened(OLD_RESULT, tokens, until))
         cut = sum(each > OLD_RESULT for each in result_sizes(old))
-        self._log.emit(ContextShortened(state.hidden, None, before, tokens, shortened_results=cut))
+        self._log.emit(ContextShortened(state.shortening.hidden, None, before, tokens, shortened_results=cut))
         return True
 
     async def compact(self) -> None:
         """What `shorten` does, because the user wants it: as much as can be, and only behind a summary."""
+        self.compact_next = False
         count = hideable(self._log.state.messages, KEPT_ON_REQUEST)
-        if count <= self._log.state.hidden:
+        if count <= self._log.state.shortening.hidden:
             self._log.emit(ContextKept("there is nothing to summarize yet"))
             return
         if (blocked := await self._hooks.before_compaction("manual")) is not None:
@@ -160,13 +163,16 @@ class Window:
     def _hide(self, count: int, summary: _Summary) -> None:
         text, usage = summary.text or None, summary.usage
         cost = self._cost(summary) if usage.total else None
-        state, before = self._log.state, self._log.state.last_usage.total
-        messages = state.messages[1 + state.hidden : 1 + count]
-        kept = kept_of(messages, state.kept)
-        shorter = replace(state, hidden=count, summary=text, kept=kept)
+        state, before = self._log.state, self._log.state.spending.last_usage.total
+        sent = state.shortening
+        messages = state.messages[1 + sent.hidden : 1 + count]
+        kept = kept_of(messages, sent.kept)
+        shorter = replace(
+            state, shortening=replace(sent, hidden=count, summary=text, kept=kept, of=len(state.messages))
+        )
         after = before * size_of(self._requests.build(shorter)) // size_of(self._requests.build(state))
         self._log.record(MessagesHidden(count, text, after, usage, cost, kept))
-        named = kept_names(kept, len(open_todos(tuple(state.todos))))
+        named = (*kept_names(kept, len(open_todos(tuple(state.todos)))), *_names_of_words(kept_words(self._log.state)))
         self._log.emit(ContextShortened(count, text, before, after, usage, cost, 0, dropped_from(messages), named))
 
     def _cost(self, summary: _Summary) -> float | None:
@@ -179,7 +185,7 @@ class Window:
         made = self._config.profile.summary(state.messages[1 : 1 + count])
         if made is not None:
             return _Summary(made)
-        messages = visible(state)[: 1 + count - state.hidden]
+        messages = visible(state)[: 1 + count - state.shortening.hidden]
         request = ModelRequest(
             model=model.name,
             messages=(*map(_as_text, messages), Message("user", (TextBlock(_INSTRUCTIONS),))),
@@ -294,3 +300,7 @@ def kept_names(kept: str, todos: int) -> tuple[str, ...]:
     counted = [(todos, "todo"), (questions, "open question")]
     names = [f"{count} {name}{'s' * (count > 1)}" for count, name in counted if count]
     return (*(["the plan"] if _PLAN in kept else []), *names)
+
+
+def _names_of_words(count: int) -> tuple[str, ...]:
+    return () if not count else ("your newest message" if count == 1 else f"your {count} newest messages",)

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from joey.events import ToolCallMalformed
-from joey.frames import framed, neutral, users_words
+from joey.frames import enclosed, framed, neutral, users_words
+from joey.messages import Block, TextBlock
+from joey.system.filenames import quoted
 
 INTERRUPTED = (
     "The task was interrupted while this call was running. It may or may not have happened; it is not made again by "
     "itself. Check before you repeat it."
 )
+_STOPPED = "This call was stopped while it ran, so it may be half done. Until then it had printed:"
+_CUT_SHORT = "The user stopped your last reply, which is not in this conversation. It had come to this:"
+UNDECIDED = "The task was interrupted before the user decided about this. If it still holds, call this tool again."
 NOT_RUN = "The task was interrupted before this call was made, so it was not made."
 DAMAGED = (
     "Parts of the record of this task are damaged and left out of this conversation, so calls may have been made that "
     "you do not see here. Check how things are before you repeat anything."
 )
 ACCEPTED = "The user accepted the result."
+SHOWN = "The user was given the result."
+"""For a task that goes on after its end: nobody need have said yes to it."""
 HEAR_FIRST = "The user said something while you worked that you have not seen yet. It follows; take it into account."
+
+
+def stopped(printed: str) -> str:
+    return f"{_STOPPED}\n{printed}"
+
+
+def cut_short(reply: str) -> str:
+    return f"{_CUT_SHORT}\n{enclosed('reply', neutral(reply))}"
 
 
 def feedback(text: str) -> str:
@@ -42,6 +58,32 @@ PLAN_DENIED = "Plan mode is on, so nothing is changed before the user has accept
 
 
 PLAN_ACCEPTED = "The user accepted the plan, "
+PLAN_DECLINED = "The user declined the plan: nothing of it is carried out, and "
+PLAN_STOPPED = "the plan was declined. Nothing of it is carried out, and "
+"""The same, in a line for the user."""
+
+
+def plan_declined(profile: str) -> str:
+    """What the model is told, with the approval profile that is in force by then."""
+    return f"{PLAN_DECLINED}{_after_plan(profile)}. Wait for what they want instead."
+
+
+def plan_stopped(profile: str) -> str:
+    """What the user is told."""
+    return f"{PLAN_STOPPED}{_after_plan(profile)}"
+
+
+def _after_plan(profile: str) -> str:
+    return "plan mode stays on" if profile == "plan" else f"plan mode is off: the approval profile is {profile}"
+
+
+_MAX_PATHS = 20
+_RESTORED = "The user put files back to how they were at another time, by undo, redo or a checkpoint: "
+
+
+def restored(paths: Sequence[str]) -> str:
+    shown = ", ".join(paths[:_MAX_PATHS]) + (f" and {len(paths) - _MAX_PATHS} more" if len(paths) > _MAX_PATHS else "")
+    return f"{_RESTORED}{shown}. Read a file again before you rely on what is in it."
 
 
 def plan_accepted(plan: str, *, edited: bool) -> str:
@@ -158,11 +200,32 @@ def subtask_result(child_id: str, outcome: str, message: str) -> str:
     return f"Subtask {child_id} did not complete ({outcome}). {message}".strip()
 
 
+USER_DENIED = "The user denied this call."
+_DENIED = "This call was denied"
+_DENIED_WITH = f"{_DENIED}, with this feedback:\n"
+
+
 def denied(reason: str, comment: str) -> str:
     """What the model reads when the user said no."""
     if comment:
-        return f"This call was denied, with this feedback:\n{framed('feedback', comment)}"
-    return f"This call was denied: {reason}" if reason else "The user denied this call."
+        return f"{_DENIED_WITH}{framed('feedback', comment)}"
+    return f"{_DENIED}: {reason}" if reason else USER_DENIED
+
+
+def moved(path: str, reason: str) -> str:
+    """What the model reads when a path leads somewhere else than when the user was asked."""
+    where = f"`{quoted(path)}` leads somewhere else than when it was approved"
+    return f"{_DENIED}: {where}: {reason}. Nothing was changed or run."
+
+
+def is_denied(text: str) -> bool:
+    """Whether the result of a call says that a rule denied it, or that nobody was there to approve it."""
+    return text.startswith(_DENIED)
+
+
+def is_users_no(result: str) -> bool:
+    """Whether the result of a call is that the user did not approve it."""
+    return result == USER_DENIED or result.startswith(_DENIED_WITH)
 
 
 SKIPPED = "This call was skipped because an earlier call of the same turn was denied."
@@ -174,9 +237,29 @@ CANNOT_WORK = "it cannot work as it is, so yes only tells the model why, which m
 """For the user, who is asked about such a call."""
 
 _OURS = (
-    PLAN_MODE, PLAN_MODE_OFF, PLAN_ACCEPTED, DAMAGED, HEAR_FIRST, CUT_OFF, EMPTY_REPLY, _CHECKED, _HOOK_ADDS,
-    _NO_END_YET, _NO_SUCH_MODE, _NO_TOOL, _UNREADABLE,
+    PLAN_MODE, PLAN_MODE_OFF, PLAN_ACCEPTED, _RESTORED, _CUT_SHORT, DAMAGED, HEAR_FIRST, CUT_OFF, EMPTY_REPLY, _CHECKED,
+    _HOOK_ADDS, _NO_END_YET, _NO_SUCH_MODE, _NO_TOOL, _UNREADABLE,
 )  # fmt: skip
+
+
+_WORKSPACE = re.compile(r"(?:Files in this folder|Command): |[^\n]+:\n```\n")
+"""How a small model is shown files: they follow the user's words, in a text of their own."""
+
+
+def without_workspace(content: Sequence[Block]) -> tuple[Block, ...]:
+    """A message from the user's side, without the files that a small model was shown with the words."""
+    texts = [block for block in content if isinstance(block, TextBlock)]
+    if len(texts) < 2 or not _WORKSPACE.match(texts[-1].text):
+        return tuple(content)
+    return tuple(block for block in content if block is not texts[-1])
+
+
+_REMINDERS = (_NO_TOOL, _UNREADABLE, EMPTY_REPLY, CUT_OFF)
+
+
+def is_reminder(text: str) -> bool:
+    """Whether this tells the model that its reply was not what it should be."""
+    return text.startswith(_REMINDERS)
 
 
 def typed_words(text: str) -> str:
