@@ -22,7 +22,10 @@ from typing import Any
 
 TAG = re.compile(r"\bt\d+g\b")
 RAN = re.compile(r"touch (ran_\d+)")
-EMPTY = ("What would you like", "A key above answers", "Your answer", "What is next", "Guidance for")
+EMPTY = (
+    "What would you like", "A key above answers", "Your answer", "What is next", "Guidance for",
+    "No room for the request",
+)  # fmt: skip
 """What the input says while nothing is typed."""
 WORDS = ["yes", "no", "can", "you", "2", "3", "continue", "now", "actually", "never", "change", "1", "yet", "nothing"]
 """What people begin a sentence with: most of these begin with a key that answers something."""
@@ -236,7 +239,7 @@ class Typist:
         time.sleep(0.5)
 
     def resize(self) -> None:
-        self.terminal.resize(*self.random.choice(((100, 30), (80, 24), (60, 16), (140, 45))))
+        self.terminal.resize(*self.random.choice(((100, 30), (80, 24), (60, 16), (140, 45), (50, 9))))
 
     def interrupt(self) -> None:
         self._escape()
@@ -279,7 +282,9 @@ class Typist:
         return False
 
     def _finish(self) -> None:
-        """Send what is still in the input, and answer until the model has read everything."""
+        """Send what is still in the input, and answer until the model has read everything: in a window with room for
+        requests."""
+        self.terminal.resize(100, 30)
         self.write()
         until = time.monotonic() + 90
         while self.sent - self.model.tags and time.monotonic() < until:

@@ -12,10 +12,13 @@ from joey.events import (
     Event,
     PromptProgressed,
     ReasoningDelta,
+    ReasoningStarted,
+    RequestDelayed,
     RetryScheduled,
     TaskFinished,
     TaskStarted,
     TextDelta,
+    TextStarted,
     ToolCallDelta,
     ToolCallFinished,
     ToolCallStarted,
@@ -26,6 +29,8 @@ from joey.events import (
 from joey.messages import TextBlock, ToolResult
 from joey.terminal.activity import IDLE, Activity, after, draw_activity, duration
 from joey.terminal.screen.app import Interactive
+from joey.terminal.status import Status
+from joey.terminal.status import after as status_after
 from screen_kit import ScratchServices, say, until
 
 STARTED = TaskStarted("go", "code", "m", "native")
@@ -42,6 +47,13 @@ def folded(*events: Event, now: float = 0.0) -> Activity:
     for event in events:
         activity = after(activity, event, now)
     return activity
+
+
+def test_a_subtask_that_ends_does_not_set_the_clock_to_the_start_of_the_machine() -> None:
+    activity = folded(STARTED, TaskFinished("completed"), now=4_000.0)
+    assert activity == IDLE
+    activity = after(activity, ToolRunFinished("c", "new_task", ToolResult((TextBlock("done"),))), 4_000.0)
+    assert "waiting for the model · 2 s" in draw_activity(activity, 4_002.0, 80).plain
 
 
 @pytest.mark.parametrize(
@@ -79,8 +91,20 @@ def test_the_clock_runs_from_the_users_last_word() -> None:
 def test_the_wait_for_the_next_attempt_is_counted_down() -> None:
     activity = after(folded(STARTED), RetryScheduled(1, 8.0, "Overloaded"), 100.0)
     assert [draw_activity(activity, now, 80).plain.partition(" · ")[0][2:] for now in (100.0, 105.0, 120.0)] == [
-        f"Overloaded; trying again in {left} s" for left in (8, 3, 0)
+        f"Overloaded; trying again{left}" for left in (" in 8 s", " in 3 s", "")
     ]
+    delayed = after(folded(STARTED), RequestDelayed(8.0), 100.0)
+    assert "limits; trying again in 3 s" in draw_activity(delayed, 105.0, 80).plain
+    wordy = draw_activity(Activity("waiting", "Rate limit reached for requests. " * 3, 90.0, 108.0), 105.0, 78).plain
+    assert "…; trying again in 3 s · 15 s · Esc to interrupt" in wordy and len(wordy) <= 78
+
+
+def test_the_status_line_waits_without_a_number_and_no_longer_than_until_the_next_attempt_answers() -> None:
+    waits = status_after(status_after(Status(), TurnStarted(1)), RetryScheduled(1, 8.0, "Overloaded"))
+    assert waits.activity == status_after(Status(), RequestDelayed(8.0)).activity == "waiting"
+    for begun in (TextStarted(), ReasoningStarted(), ToolCallStarted("w", "write_to_file"), PromptProgressed(1, 2)):
+        assert status_after(waits, begun).activity == "thinking"
+        assert status_after(Status(activity="read_file"), begun).activity == "read_file"
 
 
 def test_it_takes_no_more_than_its_line() -> None:

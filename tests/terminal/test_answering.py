@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,13 +10,16 @@ import pytest
 from joey.commands import Answer
 from joey.effects import Suggestion
 from joey.events import ApprovalRequested, CompletionRequested, ContinueRequested, QuestionRequested, Request
-from joey.terminal.screen.answering import Comment, Held, KeyGate, answer_by_words, choice_of
+from joey.terminal.plain.conversation import answer_to
+from joey.terminal.screen.answering import Comment, EditPlan, Held, KeyGate, answer_by_words, answer_typed, choice_of
 from joey.terminal.screen.look import request_keys
 
 QUESTION = QuestionRequested("q", "Which?", (Suggestion("Red"), Suggestion("Blue", "code")))
 APPROVAL = ApprovalRequested("a", "c", "read_file", {}, "", always=("reading it",))
 JUST_ONCE = ApprovalRequested("a", "c", "read_file", {}, "")
+IN_A_WORKTREE = ApprovalRequested("a", "c", "read_file", {}, "", always=("reading it",), scopes=("task",))
 COMPLETION = CompletionRequested("d", "Done.")
+PLAN = CompletionRequested("p", "Open a port.", plan=True)
 CONTINUE = ContinueRequested("g", "Go on?")
 
 
@@ -41,7 +45,8 @@ def opened(request: Request = APPROVAL, after: float = 1.0) -> tuple[KeyGate, Cl
         (QUESTION, "2", (True, "Blue", False)), (QUESTION, "3", None), (QUESTION, "0", None), (QUESTION, "y", None),
         (APPROVAL, "y", (True, "", False)), (APPROVAL, "n", (False, "", False)), (APPROVAL, "2", (True, "", True)),
         (APPROVAL, "1", (True, "", False)), (APPROVAL, "4", None), (APPROVAL, "3", (True, "", True)),
-        (JUST_ONCE, "2", None), (APPROVAL, "enter", None), (APPROVAL, "a", None), (APPROVAL, "9", None),
+        (JUST_ONCE, "2", None), (IN_A_WORKTREE, "2", (True, "", True)), (IN_A_WORKTREE, "3", None),
+        (APPROVAL, "enter", None), (APPROVAL, "a", None), (APPROVAL, "9", None),
         (COMPLETION, "enter", (True, "", False)), (COMPLETION, "n", None), (COMPLETION, "y", None),
         (CONTINUE, "y", (True, "", False)), (CONTINUE, "n", (False, "", False)), (CONTINUE, "a", None),
     ],
@@ -126,6 +131,17 @@ def test_enter_after_a_held_key_confirms_it() -> None:
     assert gate.press("enter", "") == Comment()
 
 
+def test_a_key_answers_only_what_is_in_view_and_has_been_for_a_moment() -> None:
+    gate, clock = opened()
+    gate.uncovered(in_view=False)
+    clock.now += 1
+    assert gate.press("y", "") is None and not gate.is_seen
+    gate.uncovered()
+    assert gate.press("y", "") is None and not gate.is_seen
+    clock.now += 1
+    assert isinstance(gate.press("y", ""), Held) and gate.is_seen
+
+
 def test_a_held_key_does_not_answer_the_next_request() -> None:
     gate, _ = opened()
     held = gate.press("y", "")
@@ -149,6 +165,15 @@ def test_words_are_feedback_guidance_and_answers() -> None:
     assert answer_by_words(QUESTION, "", comment=False) is None
 
 
+@pytest.mark.parametrize("typed", ["y", "yes", "Yes"])
+def test_a_yes_accepts_a_result_on_the_screen_and_in_lines_and_is_a_message_after_an_answer(typed: str) -> None:
+    answer = replace(COMPLETION, plain=True)
+    for given in (answer_by_words(COMPLETION, typed, comment=False), answer_to(COMPLETION, typed)):
+        assert given == Answer("d", yes=True)
+    for given in (answer_by_words(answer, typed, comment=False), answer_to(answer, typed)):
+        assert given is not None and not given.yes and given.text == typed
+
+
 def test_a_key_that_came_too_early_is_the_answer_when_it_is_sent_by_itself_with_the_request_in_view() -> None:
     yes = answer_by_words(APPROVAL, "y", comment=False)
     assert yes is not None and yes.yes and not yes.text
@@ -159,6 +184,9 @@ def test_a_key_that_came_too_early_is_the_answer_when_it_is_sent_by_itself_with_
     assert answer_by_words(APPROVAL, "c", comment=False) is None
     reason = answer_by_words(APPROVAL, "y", comment=True)
     assert reason is not None and not reason.yes
+    declined = answer_by_words(PLAN, "n", comment=False)
+    assert declined is not None and not declined.yes and not declined.text
+    assert isinstance(answer_typed(PLAN, "e"), EditPlan)
 
 
 def test_a_request_is_seen_once_it_was_in_view_for_a_moment() -> None:

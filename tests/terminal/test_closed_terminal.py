@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import signal
@@ -51,6 +52,26 @@ async def test_a_signal_ends_the_terminal_and_the_task_says_which(
     assert [each for each in services.events if isinstance(each, TaskFinished)] == [TaskFinished("cancelled", why)]
 
 
+@pytest.mark.parametrize("steps", range(1, 8))
+async def test_closing_the_window_after_quitting_quits_all_the_same(tmp_path: Path, steps: int) -> None:
+    services = ScratchServices(tmp_path, [reply("Slowly, very slowly", faults=Faults(pause=5))])
+    app = Interactive(services)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        await say(pilot, "go")
+        await until(pilot, "Slowly")
+        app.close()
+        for _ in range(steps):  # at one of these it waits for the task
+            await asyncio.sleep(0)
+        app.close("the terminal was closed")
+
+    async with asyncio.timeout(20):
+        await app.run_async(headless=True, size=(80, 24), auto_pilot=drive)
+    assert [each for each in services.events if isinstance(each, TaskFinished)] == [
+        TaskFinished("cancelled", "Joey was closed")
+    ]
+
+
 async def test_a_terminal_that_cannot_be_read_any_more_is_no_error(tmp_path: Path) -> None:
     app = Interactive(ScratchServices(tmp_path, []))
     assert app.driver_class is LastingDriver
@@ -58,3 +79,25 @@ async def test_a_terminal_that_cannot_be_read_any_more_is_no_error(tmp_path: Pat
     driver.fileno = os.open(tmp_path, os.O_RDONLY)  # what cannot be read, always
     driver.run_input_thread()
     os.close(driver.fileno)
+
+
+class CountedStarts(LastingDriver):
+    starts = 0
+
+    def start_application_mode(self) -> None:
+        self.starts += 1
+
+
+async def test_the_signal_that_comes_with_a_closed_terminal_starts_nothing_again(tmp_path: Path) -> None:
+    """The system sends SIGHUP and SIGCONT. Only after Ctrl+Z does the second mean that the user is back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGCONT, signal.SIGTSTP)}
+    driver = CountedStarts(Interactive(ScratchServices(tmp_path, [])), size=(80, 24))
+    try:
+        os.kill(os.getpid(), signal.SIGCONT)
+        assert driver.starts == 0
+        driver._must_signal_resume = True  # as Ctrl+Z leaves it
+        os.kill(os.getpid(), signal.SIGCONT)
+        assert driver.starts == 1
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -26,7 +26,9 @@ from joey.terminal.plain.conversation import Conversation, answer_to, converse
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, changed, done
 
-APPROVAL = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt")
+APPROVAL = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt", always=("writing",))
+IN_A_WORKTREE = ApprovalRequested("1", "c", "write_to_file", {}, "", always=("writing",), scopes=("task",))
+JUST_ONCE = ApprovalRequested("1", "c", "write_to_file", {}, "")
 QUESTION = QuestionRequested("1", "Which?", (Suggestion("red"), Suggestion("blue")))
 RESULT = CompletionRequested("1", "Done.")
 PLAN = CompletionRequested("1", "First this, then that.", plan=True)
@@ -38,12 +40,15 @@ GO_ON = ContinueRequested("1", "Nothing went right.")
     [
         (APPROVAL, "y", Answer("1", yes=True)),
         (APPROVAL, "Yes", Answer("1", yes=True)),
-        (APPROVAL, "yes, but not twice", Answer("1", yes=True, text="but not twice")),
+        (APPROVAL, "yes, but not twice", Answer("1", text="yes, but not twice")),
         (APPROVAL, "n", Answer("1")),
         (APPROVAL, "no, use b.txt", Answer("1", text="use b.txt")),
         (APPROVAL, "you should use b.txt", Answer("1", text="you should use b.txt")),
         (APPROVAL, "a", Answer("1", yes=True, always=True)),
         (APPROVAL, "p", Answer("1", yes=True, always=True, scope="project")),
+        (IN_A_WORKTREE, "2", Answer("1", yes=True, always=True)),
+        (IN_A_WORKTREE, "3", Answer("1", text="3")),
+        (JUST_ONCE, "2", Answer("1", text="2")),
         (APPROVAL, "always look before you write", Answer("1", text="always look before you write")),
         (QUESTION, "2", Answer("1", yes=True, text="blue")),
         (QUESTION, "3", Answer("1", yes=True, text="3")),
@@ -51,7 +56,9 @@ GO_ON = ContinueRequested("1", "Nothing went right.")
         (QUESTION, "green", Answer("1", yes=True, text="green")),
         (RESULT, "y", Answer("1", yes=True)),
         (PLAN, "y", Answer("1", yes=True, profile="ask")),
-        (PLAN, "e", Answer("1", yes=True, profile="edits")),
+        (PLAN, "2", Answer("1", yes=True, profile="edits")),
+        (PLAN, "edits", Answer("1", text="edits")),
+        (PLAN, "n", Answer("1")),
         (PLAN, "but first the tests", Answer("1", text="but first the tests")),
         (RESULT, "", Answer("1", yes=True)),
         (RESULT, "yes", Answer("1", yes=True)),
@@ -96,6 +103,16 @@ def write(path: str) -> ToolUseBlock:
     return call(f"w_{path}", "write_to_file", path=path, file_text="x")
 
 
+@pytest.mark.parametrize("line", ["e", "3"])
+async def test_a_plan_is_not_carried_out_by_the_key_that_would_open_an_editor(tmp_path: Path, line: str) -> None:
+    typist = Typist([line, "n"])
+    kit = Kit(tmp_path, [done("d1", "Open a port."), reply(write("a.txt"))], policy="plan")
+    task = TaskHandle.start(changed(kit.config, watch=typist.conversation.watch), "Do it.")
+    typist.conversation.attend(task)
+    await task.run()
+    assert "Plain lines open no editor" in typist.getvalue() and not files(kit) and len(kit.sent) == 1
+
+
 async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
     script = [
         reply(write("a.txt")),
@@ -115,6 +132,18 @@ async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
     assert "? Approval required: write_to_file" in shown
     question = shown[shown.index("Which?") :]
     assert question.index("1 red") < question.index("2 blue") < question.index("Your answer, or a number: ")
+
+
+async def test_a_yes_with_conditions_approves_nothing_and_is_asked_about_again(tmp_path: Path) -> None:
+    finished, typist, kit = await talk(tmp_path, [reply(write("a.txt")), done()], ["yes but use tabs", "n", ""])
+    assert finished.outcome == "completed" and files(kit) == []
+    assert "Type y alone to approve it as it is" in typist.getvalue()
+
+
+async def test_a_task_that_is_stopped_at_its_result_was_answered_by_nobody(tmp_path: Path) -> None:
+    finished, typist, _ = await talk(tmp_path, [done()], [None])
+    assert finished.outcome == "completed"
+    assert "answered elsewhere" not in typist.getvalue()
 
 
 async def test_always_is_requested_once(tmp_path: Path) -> None:

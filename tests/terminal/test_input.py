@@ -39,9 +39,8 @@ async def test_the_list_of_completions_is_walked_and_put_away(tmp_path: Path) ->
         prompt = app.query_one(Prompt)
         await pilot.press("slash", "c", "o")
         assert "summarize the old part" in await until(pilot, "/cost")
-        await pilot.press("down", "down", "down", "enter")
+        await pilot.press("down", "down", "tab")
         assert prompt.text == "/cost "
-        await until(pilot, "total", gone=True)
         prompt.text = ""
         await pilot.press("slash", "r")
         assert "look at what changed" in await until(pilot, "/review")
@@ -172,8 +171,11 @@ async def test_words_typed_after_ctrl_r_are_searched_for_and_esc_brings_back_wha
         assert prompt.text == "run curl"
         await pilot.press("backspace", "ctrl+r")
         assert prompt.text == "run curl", "the older one with a c in it"
+        await pilot.press("k")
+        await until(pilot, "no earlier message with: ck")
+        assert prompt.text == "", "what does not have the words is not offered, and Enter cannot send it"
         await pilot.press("escape")
-        await until(pilot, "earlier messages with", gone=True)
+        await until(pilot, "no earlier message with", gone=True)
         assert prompt.text == ""
         await pilot.press("ctrl+r", "l", "s", "end", "x")
         assert prompt.text == "lsx", "another key ends the search"
@@ -263,3 +265,23 @@ async def test_compacting_shows_what_was_gained(tmp_path: Path) -> None:
         assert "They looked." in str(services(app).kit.sent[0])
         await say(pilot, "/compact")
         await until(pilot, "compacted before the next request")
+
+
+async def test_what_is_to_be_compacted_is_compacted_once_also_by_another_model(tmp_path: Path) -> None:
+    looks = [reply(call(f"l{n}", "list_files", path="."), usage=UsageChunk(20_000 * (n + 1), 10)) for n in range(4)]
+    app = terminal(tmp_path, *looks, done(), reply("They looked."), done("d2", "More."), done("d3", "Still more."))
+    async with app.run_test(size=(100, 50)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        await say(pilot, "/compact")
+        await until(pilot, "compacted before the next request")
+        await say(pilot, "/model ollama/other")
+        await until(pilot, "The model is now")
+        await say(pilot, "on")
+        await until(pilot, "messages summarized. The next request takes about")
+        await until(pilot, "More.")
+        await until(pilot, "Enter accepts")
+        assert "They looked." in str(services(app).kit.sent[0])
+        await say(pilot, "and on")
+        await until(pilot, "Still more.")
+        assert len([event for event in services(app).events if isinstance(event, ContextShortened)]) == 1

@@ -15,6 +15,7 @@ import textual.timer
 from textual import events
 from textual.pilot import Pilot
 
+from joey.commands import SetProfile
 from joey.effects import Suggestion, Todo
 from joey.events import (
     ApprovalAnswered,
@@ -24,6 +25,7 @@ from joey.events import (
     ContextShortened,
     ContinueAnswered,
     ContinueRequested,
+    ProfileChanged,
     QuestionRequested,
     ReasoningDelta,
     ReasoningFinished,
@@ -43,7 +45,7 @@ from joey.events import (
     ToolRunStarted,
     UserMessageQueued,
 )
-from joey.messages import TextBlock, ToolResult
+from joey.messages import ShownText, TextBlock, ToolResult
 from joey.task.task import TaskHandle
 from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
@@ -275,6 +277,37 @@ async def test_shift_tab_goes_through_the_profiles_and_the_task_keeps_to_it(tmp_
         assert app.session.choices.profile == "edits"
 
 
+class SlowProfiles(ScratchServices):
+    async def profiles(self) -> Sequence[str]:
+        await asyncio.sleep(0.3)
+        return await super().profiles()
+
+
+async def test_every_press_of_shift_tab_counts_also_before_the_profiles_are_known(tmp_path: Path) -> None:
+    app = Interactive(SlowProfiles(tmp_path, [], "ask"))
+    async with app.run_test() as pilot:
+        await pilot.press("shift+tab", "shift+tab")
+        await until(pilot, "approve: plan")
+        await pilot.press("shift+tab", "shift+tab", "shift+tab", "shift+tab")
+        await until(pilot, "approve: ask")
+
+
+async def test_the_profile_that_is_shown_is_the_one_in_force_however_fast_it_is_switched(tmp_path: Path) -> None:
+    app = terminal(tmp_path, reply("Slowly, very slowly", faults=Faults(pause=5)), policy="ask")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await pilot.press("shift+tab")  # perhaps while it is being opened
+        await until(pilot, "Slowly")
+        for expected in ("ask", "plan", "edits"):  # two steps at a time
+            app.action_next_profile()
+            app.watch_task("t", ProfileChanged("edits"))  # one that comes late
+            app.action_next_profile()
+            await pilot.pause(0.05)
+            assert app.session.task is not None
+            assert app.session.task.profile == app.session.status.profile == expected
+            assert f"approve: {expected}" in on_screen(app)
+
+
 async def test_a_plan_is_edited_accepted_and_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "sed -i s/port/socket/")
     app = terminal(tmp_path, done("d1", "Open a port."), WRITE, done("d2"), policy="plan")
@@ -287,6 +320,72 @@ async def test_a_plan_is_edited_accepted_and_carried_out(tmp_path: Path, monkeyp
         await pilot.press("y")
         await until(pilot, "Enter accepts")
         assert (services(app).folder / "a.py").exists()
+
+
+async def test_a_key_for_a_plan_that_came_too_early_is_named_and_enter_gives_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "sed -i s/port/socket/")
+    app = terminal(tmp_path, done("d1", "Open a port."), WRITE, policy="plan")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await say(pilot, "plan it")
+        await until(pilot, "y carry it out")
+        app.query_one(Prompt).put("n")
+        await until(pilot, "Enter answers: no: nothing is carried out")
+        app.query_one(Prompt).put("not now")
+        await until(pilot, "Enter sends your text")
+        app.query_one(Prompt).put("e")
+        await until(pilot, "Enter answers: edit it in your editor")
+        await pilot.press("enter")
+        await until(pilot, "y yes, once")
+        assert "Open a socket." in str(services(app).kit.sent[-1])
+
+
+async def test_a_plan_is_declined_and_looks_so_also_when_the_task_is_resumed(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("d1", "Open a port."), policy="plan")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await say(pilot, "plan it")
+        await until(pilot, "n no: nothing is carried out, and the approval profile stays")
+        await pilot.press("n")
+        screen = await until(pilot, "Stopped: the plan was declined. Nothing of it is carried out, and plan mode")
+        assert "✗ Plan  declined" in screen and "Open a port." in screen
+        await say(pilot, f"/resume {app.session.choices.resume}")
+        screen = await until(pilot, "What would you like")
+        assert "✗ Plan  declined" in screen and "Open a port." in screen
+
+
+async def test_a_plan_that_is_declined_leaves_the_profile_that_the_status_line_shows(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("d1", "Open a port."), policy="plan")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await say(pilot, "plan it")
+        await until(pilot, "y carry it out")
+        await pilot.press("shift+tab", "shift+tab")
+        await until(pilot, "approve: edits")
+        await until(pilot, "n no: nothing is carried out, and the approval profile stays")
+        await pilot.press("n")
+        screen = await until(pilot, "Stopped: the plan was declined.")
+        assert "plan mode is off: the approval profile is edits" in " ".join(screen.split())
+        assert "approve: edits" in screen and "plan mode stays" not in screen
+
+
+async def test_escape_at_a_plan_stops_the_task_and_carries_nothing_out(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("d1", "Open a port."), policy="plan")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await say(pilot, "plan it")
+        await until(pilot, "y carry it out")
+        await pilot.press("escape")
+        screen = await until(pilot, "Stopped: interrupted by the user")
+        assert "What would you like to do?" in screen and "y carry it out" not in screen
+
+
+async def test_escape_at_a_task_that_has_stopped_goes_back_to_the_input(tmp_path: Path) -> None:
+    app = terminal(tmp_path)  # the script has nothing to say, which is an error
+    async with app.run_test(size=(100, 40)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y continues")
+        await pilot.press("escape")
+        screen = await until(pilot, "Stopped: interrupted by the user")
+        assert "The task has stopped" not in screen and "What would you like to do?" in screen
 
 
 async def test_escape_closes_the_list_of_keys_before_it_interrupts(tmp_path: Path) -> None:
@@ -314,6 +413,26 @@ async def test_a_plan_that_was_not_edited_is_not_carried_out(tmp_path: Path, mon
             await pilot.press("e")
             await until(pilot, words)
         assert not of(app, CompletionAnswered) and "Shall this plan be carried out?" in on_screen(app)
+
+
+async def test_after_a_switch_to_plan_a_request_for_a_change_offers_no_yes(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y yes, once")
+        await pilot.press("shift+tab", "shift+tab")
+        assert "yes, once" not in await until(pilot, "The plan profile denies this: n no")
+        await pilot.press("y")
+        await pilot.pause(0.6)
+        assert not of(app, ApprovalAnswered) and not app.query_one(Prompt).text
+        await pilot.press("shift+tab")
+        await until(pilot, "y yes, once")
+        await pilot.press("shift+tab", "shift+tab")
+        await until(pilot, "The plan profile denies this: n no")
+        await pilot.press("n")
+        await until(pilot, "› No")
+        [answered] = of(app, ApprovalAnswered)
+        assert isinstance(answered, ApprovalAnswered) and not answered.approved
 
 
 async def test_what_was_allowed_is_listed_and_revoked(tmp_path: Path) -> None:
@@ -418,7 +537,76 @@ async def test_the_page_keys_scroll_the_conversation_while_a_request_waits(tmp_p
             await pilot.press("pageup")
         await until(pilot, "line 1.")
         await pilot.press("y")
+        await until(pilot, "There is more to read before you answer")
+        await pilot.press("enter")  # shows it, and accepts nothing that was not in view
         await until(pilot, "Enter accepts")
+        assert not of(app, CompletionAnswered)
+
+
+async def test_a_plan_that_was_never_in_view_is_not_carried_out(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done("d1", "Open a port."), policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.transcript.entries += [Note(f"line {number}.") for number in range(60)]
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        for _ in range(12):
+            await pilot.press("pageup")
+        await until(pilot, "line 1.")
+        assert app.session.task is not None
+        app.session.task.send(SetProfile("plan"))
+        await pilot.press("n")
+        await until(pilot, "There is more to read before you answer")
+        await pilot.pause(0.1)
+        await pilot.press("y")
+        await pilot.pause(0.1)
+        assert not of(app, CompletionAnswered) and app.query_one(Prompt).text == "y"
+        await pilot.press("backspace", "ctrl+end")
+        await until(pilot, "y carry it out")
+
+
+SMALL = [(80, 9), (80, 8), (30, 8), (40, 9), (80, 5), (20, 6)]
+
+
+@pytest.mark.parametrize("size", SMALL)
+async def test_a_key_answers_no_request_that_the_window_has_no_room_for(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = terminal(tmp_path, reply(call("c", "execute_command", command="touch a && touch b")), policy="ask")
+    async with app.run_test(size=size) as pilot:
+        await say(pilot, "go")
+        while not app.transcript.pending:
+            await pilot.pause(0.02)
+        await until(pilot, "No room for")
+        await pilot.pause(0.1)
+        await pilot.press("y")
+        await pilot.pause(0.1)
+        assert not of(app, ApprovalAnswered) and app.query_one(Prompt).text == "y"
+        await pilot.press("backspace")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, "y yes, once")
+        await pilot.pause(0.1)
+        await pilot.press("n")
+        await until(pilot, "denied")
+        assert of(app, ApprovalAnswered)
+
+
+async def test_the_list_of_keys_and_a_list_in_front_cover_a_request(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y yes, once")
+        await pilot.press("question_mark")
+        await until(pilot, "No room for the request")
+        await pilot.pause(0.1)
+        await pilot.press("y")
+        await pilot.pause(0.1)
+        assert not of(app, ApprovalAnswered)
+        await pilot.press("backspace")
+        await until(pilot, "y yes, once")
+        app.show_permissions([])
+        await until(pilot, "Nothing was allowed")
+        app.query_one(RequestPanel).gate.quiet = 0.5
+        await pilot.press("escape", "y")
+        await pilot.pause(0.1)
+        assert not of(app, ApprovalAnswered), "it was covered a moment ago"
 
 
 async def test_a_long_request_scrolls_by_the_keys_it_names(tmp_path: Path) -> None:
@@ -433,6 +621,91 @@ async def test_a_long_request_scrolls_by_the_keys_it_names(tmp_path: Path) -> No
         assert "lines 49-63 of 63" in await until(pilot, "row 59")
         await pilot.press("home")
         await until(pilot, "Approval required")
+
+
+async def test_a_command_is_approved_only_after_it_was_read_to_its_end(tmp_path: Path) -> None:
+    hidden = "cat <<'X'\nhello\n" + "\n" * 40 + "X\nrm -f precious"
+    app = terminal(tmp_path, reply(call("x", "execute_command", command=hidden)), done(), policy="ask")
+    precious = app.session.services.folder / "precious"
+    precious.write_text("keep me")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, "tidy up")
+        screen = await until(pilot, "There is more below")
+        assert "y yes, once" not in screen and "rm -f precious" not in screen
+        await pilot.press("y")
+        await until(pilot, "lines 1-", gone=True)
+        assert precious.exists(), "it only read on"
+        await pilot.press("end")
+        screen = await until(pilot, "y yes, once")
+        assert "rm -f precious" in screen
+        await pilot.pause(0.1)
+        await pilot.press("y")
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
+    assert not precious.exists()
+
+
+@pytest.mark.parametrize("lines", [8, 9, 10, 11, 12])
+async def test_the_answers_never_cover_the_last_line_before_it_was_read(tmp_path: Path, lines: int) -> None:
+    app = terminal(tmp_path, policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        command, last = "\n".join(f"echo {number}" for number in range(lines)), "It may also use the network."
+        app.watch_task(
+            "t",
+            ApprovalRequested(
+                "a", "c", "execute_command", {"command": command}, "no rule names it", (ShownText(last),), (command,)
+            ),
+        )
+        await until(pilot, "Approval required")
+        await pilot.pause(0.6)
+        screen = on_screen(app)
+        assert (last in screen) is ("y yes, once" in screen) is ("There is more below" not in screen)
+        await pilot.press("end")
+        assert last in await until(pilot, "y yes, once")
+
+
+@pytest.mark.parametrize("typed", ["y", "wait"])
+async def test_a_command_that_appears_while_something_is_typed_has_to_be_read_as_well(
+    tmp_path: Path, typed: str
+) -> None:
+    app = terminal(tmp_path, policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*typed)
+        command = {"command": "echo a\n" * 60}
+        app.watch_task("t", ApprovalRequested("a", "c", "execute_command", command, "no rule names it"))
+        screen = await until(pilot, "lines 1-")
+        assert "Enter answers" not in screen
+        await pilot.press("ctrl+c")
+        assert "y yes, once" not in await until(pilot, "There is more below")
+
+
+async def test_what_was_not_read_to_its_end_can_be_denied(tmp_path: Path) -> None:
+    command = "echo a\n" * 60
+    app = terminal(tmp_path, reply(call("x", "execute_command", command=command)), done(), policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "There is more below")
+        await pilot.press("n")
+        await until(pilot, "Enter accepts")
+
+
+async def test_a_number_picks_no_suggestion_that_is_out_of_view(tmp_path: Path) -> None:
+    app = terminal(tmp_path, policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        suggestions = (Suggestion("Red " * 40), Suggestion("Blue"), Suggestion("Green"))
+        question = QuestionRequested("q", "\n\n".join(f"row {number}" for number in range(30)), suggestions)
+        app.watch_task("t", question)
+        screen = await until(pilot, "Home End scroll")
+        assert "row 0" in screen and "Blue" not in screen
+        await until(pilot, "1-3, or")
+        await pilot.press("2")
+        assert "row 29" in await until(pilot, " 2 Blue")
+        panel = app.query_one(RequestPanel)
+        assert panel.gate.held is None and panel._chosen == 1
+        await pilot.press("down", "down")
+        await until(pilot, " 1 Red")
+        assert panel._chosen == 0
 
 
 async def test_after_a_long_request_the_end_says_what_accepts_and_nothing_of_scrolling(tmp_path: Path) -> None:
@@ -585,6 +858,53 @@ async def test_feedback_on_a_result_lets_the_task_go_on(tmp_path: Path) -> None:
         assert accepted == [False, True]
 
 
+@pytest.mark.parametrize("line", ["/resume", "/resume nonsense"])
+async def test_a_result_waits_while_another_task_is_looked_for(tmp_path: Path, line: str) -> None:
+    app = terminal(tmp_path, done("d1", "First."), done("d2", "Second."))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        await say(pilot, line)
+        if line == "/resume":
+            await until(pilot, "1 of 1 tasks")
+            await pilot.press("escape")
+            await until(pilot, "1 of 1 tasks", gone=True)
+        else:
+            await until(pilot, "there is no task 'nonsense'")
+        assert not of(app, CompletionAnswered) and app.session.waits
+        await say(pilot, "more")
+        await until(pilot, "Second.")
+        assert len(services(app).tasks()) == 1
+
+
+async def test_what_runs_in_the_background_does_not_end_by_looking_around(tmp_path: Path) -> None:
+    serve = reply("", call("s", "execute_command", command="sleep 600", background=True))
+    app = terminal(tmp_path, serve, done("d1", "It runs."))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        task = app.session.task
+        assert task is not None and task.running_commands
+        await command(pilot, "/undo", "Nothing to undo")
+        await command(pilot, "/mode ask", "This ends what runs in the background (/jobs): sleep 600. Type /mode ask")
+        await command(pilot, "/jobs", "sleep 600")
+        assert app.session.waits and task.running_commands
+        await command(pilot, "/mode ask", "Type /mode ask again")
+        await command(pilot, "/mode ask", "Switched to ask mode.")
+        await until(pilot, "Ended with the task: sleep 600.")
+
+
+async def test_another_model_can_be_chosen_where_the_task_has_stopped(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y continues")
+        await command(pilot, "/model openai/other", "no API key for openai")
+        assert app.session.waits
+        await command(pilot, "/model ollama/other", "The model is now ollama/other.")
+        assert app.session.task is None and app.session.status.model == "ollama/other"
+
+
 async def test_no_ends_what_does_not_go_well(tmp_path: Path) -> None:
     app = terminal(tmp_path)  # the script has nothing to say, which is an error the user is requested about
     async with app.run_test() as pilot:
@@ -677,9 +997,16 @@ async def test_a_message_is_seen_while_its_task_is_opened_and_esc_puts_it_back(t
         screen = await until(pilot, "opening the task")
         assert "› first" in screen
         await say(pilot, "second")
+        await until(pilot, "› second  (queued; Up takes it back)")
+        await pilot.press("up")
+        await until(pilot, "› second", gone=True)
+        assert app.query_one(Prompt).text == "second"
+        await pilot.press("enter")
+        await until(pilot, "› second  (queued; Up takes it back)")
         await pilot.press("escape")
         assert "› first" not in await until(pilot, "Stopped before the task was opened")
         assert app.query_one(Prompt).text == "first\nsecond" and not app.busy
+        await until(pilot, "› second", gone=True)
         await pilot.press("enter")
         assert (await until(pilot, "Heard you.")).count("› first") == 1
 
@@ -769,6 +1096,7 @@ async def test_the_mode_changes_between_tasks_and_within_one(tmp_path: Path) -> 
     app = terminal(tmp_path, done("d1"), done("d2"))
     async with app.run_test() as pilot:
         await command(pilot, "/mode nonsense", "There is no mode 'nonsense'")
+        await command(pilot, "/mode archit", "There is no mode 'archit'. Did you mean 'architect'?")
         await command(pilot, "/mode ask", "Switched to ask mode.")
         await say(pilot, "go")
         await until(pilot, "Enter accepts")

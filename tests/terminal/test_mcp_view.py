@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -92,7 +93,33 @@ async def test_only_a_server_at_an_address_has_a_sign_in(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(services, "sign_in", sign_in)
     assert sitting.type("login docs") == "Signing in to docs …"
-    await until(lambda: sitting.shown == ["the sign-in failed: nobody is there"], what="it is reported")
+    await until(lambda: sitting.shown == ["docs: the sign-in failed: nobody is there"], what="it is reported")
+
+
+async def test_signing_in_opens_the_browser_and_a_second_attempt_takes_the_place_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" >> {opened}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(browser))
+    sitting, left = Sitting(tmp_path, REMOTE), list[str]()
+
+    async def sign_in(server: ServerConfig, show: Callable[[str], None]) -> int:
+        show("http://127.0.0.1:9/authorize?state=x")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.append(server.name)
+        return 0
+
+    monkeypatch.setattr(sitting.session.services, "sign_in", sign_in)
+    sitting.type("login docs")
+    await until(opened.exists, what="the browser is started")
+    assert opened.read_text() == "http://127.0.0.1:9/authorize?state=x\n"
+    assert "http://127.0.0.1:9/authorize?state=x" in sitting.shown[0]
+    sitting.type("login docs")
+    await until(lambda: left == ["docs"], what="the first one is given up")
 
 
 def test_without_servers_it_says_how_to_add_one(tmp_path: Path) -> None:

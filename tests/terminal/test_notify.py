@@ -24,6 +24,7 @@ from joey.events import (
 from joey.terminal.notify import Notifier, codes_for, start, words_for
 from joey.terminal.screen.app import Interactive
 from screen_kit import ScratchServices, say, until
+from task_kit import done
 
 APPROVAL = ApprovalRequested("a", "c", "execute_command", {}, "why")
 
@@ -92,6 +93,20 @@ async def test_the_terminal_tells_when_it_waits_and_is_not_looked_at(tmp_path: P
         assert written == ["\x1b]9;Joey: Task completed\a"]
 
 
+async def test_who_accepts_a_result_is_not_told_that_the_task_is_completed(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, [done()]))
+    written: list[str] = []
+    app.notifier = Notifier("osc9", always=True, write=written.append)
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        await pilot.pause(0.6)
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
+        await pilot.pause(0.2)
+        assert written == ["\x1b]9;Joey: Task completed\a"]
+
+
 # Themes
 
 
@@ -108,11 +123,17 @@ async def test_a_theme_is_kept_for_the_next_time(tmp_path: Path) -> None:
         await say(pilot, "/theme nord")
         await until(pilot, "The theme is nord")
         assert app.theme == "nord"
+        await say(pilot, "/theme nrd")
+        await until(pilot, "There is no theme 'nrd'. Did you mean 'nord'?")
+        assert first.kept == {"terminal.theme": "nord"}
     second = ScratchServices(tmp_path / "second", [])
     second.kept = first.kept
     app = Interactive(second)
-    async with app.run_test():
+    async with app.run_test() as pilot:
         assert app.theme == "nord"
+        await say(pilot, "/theme auto")
+        await until(pilot, "The theme is auto")
+        assert app.theme in ("textual-dark", "textual-light") and second.kept == {"terminal.theme": "auto"}
 
 
 def test_what_is_kept_is_a_setting_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ MINUTES = float(os.environ.get("JOEY_TYPING_MINUTES", "0.15"))
 SEED = int(os.environ.get("JOEY_TYPING_SEED", "7"))
 
 
+@pytest.mark.timeout(MINUTES * 60 + 300)
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 def test_nothing_is_lost_and_nothing_is_answered_by_accident(tmp_path: Path) -> None:
     folder, home = tmp_path / "project", tmp_path / "home"

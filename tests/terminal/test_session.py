@@ -8,19 +8,22 @@ from typing import cast
 
 import pytest
 
+from joey.app.services import Choices
 from joey.chunks import UsageChunk
 from joey.commands import TakeBack
 from joey.events import ToolRunFinished, UserMessageQueued
-from joey.messages import ToolResult
+from joey.journal.records import MessageAdded, TaskOpened, UserSaid
+from joey.messages import Message, TextBlock, ToolResult, ToolUseBlock
 from joey.task.task import TaskHandle
+from joey.terminal.drawing import draw
 from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.session import Session
 from joey.terminal.slash import COMMANDS, Front, run_command
-from joey.testing.script import reply
+from joey.testing.script import Faults, reply
 from joey.usage import Usage
-from screen_kit import ScratchServices, say, until
+from screen_kit import ScratchServices, say, until, words
 from task_kit import Kit, call, done
 
 
@@ -68,6 +71,28 @@ async def test_what_another_terminal_did_in_between_is_shown_with_the_next_messa
         assert screen.index("Two.") < screen.index("Another terminal") < screen.index("› third")
 
 
+async def test_what_another_terminal_took_is_counted_when_a_task_is_continued(tmp_path: Path) -> None:
+    """Two terminals on one task, one after the other: each counts what the journal says, not what it saw itself."""
+    services = ScratchServices(tmp_path, [reply("One.", usage=UsageChunk(100, 10))])
+    await services.kit.run()
+    assert services.kit.task is not None
+    session, task_id = Session(services), services.kit.task.id
+    session.resume(task_id)
+    await services.kit.resume(task_id, [reply("Two.", usage=UsageChunk(2_000, 200))], "second")
+    task = TaskHandle.resume(services.kit.config, task_id, text="third")
+    session.began(task)
+    task.close()
+    assert session.status.usage == Usage(2_100, 210) and session.status.last == Usage(2_000, 200)
+    assert task.state.spending.usage == Usage(2_100, 210), "and so do the limits"
+
+    another = Session(services)
+    another.resume(task_id)
+    await services.kit.resume(task_id, [reply("Four.", usage=UsageChunk(30_000, 3_000))])
+    assert another.counted().usage == Usage(32_100, 3_210), "/cost shows it before anything is sent"
+    assert another.continued_elsewhere() is not None
+    assert another.status.usage == Usage(32_100, 3_210)
+
+
 class Running:
     """A task with commands in the background."""
 
@@ -79,7 +104,8 @@ class Running:
 
 
 def test_commands_in_the_background_are_listed_and_stopped() -> None:
-    front = cast("Front", SimpleNamespace(session=SimpleNamespace(task=Running("sleep 300", "npm start"), waits=False)))
+    session = SimpleNamespace(task=Running("sleep 300", "npm start"), waits=False, warned_of="")
+    front = cast("Front", SimpleNamespace(session=session))
     assert "1. sleep 300\n  2. npm start" in run_command(front, "/jobs")
     assert run_command(front, "/jobs stop 1") == "Stopped sleep 300."
     assert "1. npm start" in run_command(front, "/jobs stop 7"), "a number that is not there stops nothing"
@@ -115,15 +141,13 @@ def test_a_command_of_other_programs_is_answered_with_what_does_it_here(name: st
 
 
 async def test_esc_puts_back_what_the_task_has_also_where_the_screen_is_behind(tmp_path: Path) -> None:
-    queued = [SimpleNamespace(text=text) for text in ("one", "two", "three")]
-
     class Busy(Running):
-        state = SimpleNamespace(queued=queued)
-        waits_for_message = False
+        queued = [SimpleNamespace(text=text) for text in ("one", "two", "three")]
+        waits_for_message = has_stopped = False
 
         def send(self, command: object) -> bool:
-            if isinstance(command, TakeBack) and self.state.queued:
-                self.state.queued = self.state.queued[:-1]
+            if isinstance(command, TakeBack) and self.queued:
+                self.queued = self.queued[:-1]
                 return True
             return False
 
@@ -163,3 +187,98 @@ async def test_what_ends_with_the_task_is_named(tmp_path: Path) -> None:
         await until(pilot, "Enter accepts")
         await pilot.press("enter")
         assert "in background" not in await until(pilot, "Ended with the task: sleep 60.")
+
+
+async def test_a_message_that_waited_when_joey_was_killed_is_shown_and_can_be_taken_back(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [done("d", "First."), done("e", "Second.")])
+    await services.kit.run("Look at it.")
+    assert services.kit.task is not None
+    task_id = services.kit.task.id
+    with services.kit.store.open(task_id) as journal:
+        journal.append(UserSaid("And then this."))
+        journal.append(UserSaid("Delete everything."))
+    app = Interactive(services, gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await say(pilot, f"/resume {task_id}")
+        assert "› And then this.  (queued" in await until(pilot, "› Delete everything.  (queued; Up takes it back)")
+        await pilot.press("up")
+        await until(pilot, "Delete everything.  (queued", gone=True)
+        assert app.query_one(Prompt).text == "Delete everything."
+        app.query_one(Prompt).put("")
+        await say(pilot, "hello new")
+        screen = await until(pilot, "Second.")
+    assert screen.count("And then this.") == 1 and screen.index("And then this.") < screen.index("hello new")
+    sent = str(services.kit.sent)
+    assert "And then this." in sent and "hello new" in sent and "Delete everything" not in sent
+
+
+async def test_files_that_were_made_meanwhile_can_be_mentioned(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [])
+    names = ["a.txt"]
+    services.files = lambda: names  # type: ignore[method-assign]
+    app = Interactive(services)
+    async with app.run_test() as pilot:
+        await until(pilot, "code mode")
+        await pilot.pause(0.1)
+        names = ["a.txt", "fresh.md"]
+        now = app.clock()
+        app.clock = lambda: now + 60
+        await pilot.press("at", "f")
+        await until(pilot, "@fresh.md")
+
+
+async def test_the_screen_of_a_resumed_task_looks_as_the_one_that_was_left(tmp_path: Path) -> None:
+    todos = call("t", "update_todo_list", todos="[x] Look\n[ ] Write")
+    child = call("n", "new_task", mode="code", message="A part of it.")
+    script = [
+        reply("First.", todos), reply("Then.", call("c", "execute_command", command="echo out; exit 3")),
+        reply("A part.", child), reply("In it.", call("r", "read_file", path="a.txt")), done("d", "The part."),
+        reply("Not this.", call("w", "write_to_file", path="b.txt", file_text="b\n")),
+        reply("Slowly, very slowly", faults=Faults(pause=5)),
+    ]  # fmt: skip
+    services = ScratchServices(tmp_path, script, "ask")
+    (services.folder / "a.txt").write_text("a\n", encoding="utf-8")
+    app = Interactive(services, gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test(size=(100, 90)) as pilot:
+        await say(pilot, "!echo mine")
+        await until(pilot, "  mine")
+        await say(pilot, "go")
+        for waiting in ("echo out; exit 3  approval", "new_task  code", "write_to_file  b.txt  approval"):
+            await until(pilot, waiting)
+            await until(pilot, "y yes, once")
+            await pilot.pause(0.1)
+            await pilot.press("n" if "write" in waiting else "y")
+            if "new_task" in waiting:
+                await until(pilot, "Enter accepts the subtask")
+                await pilot.press("enter")
+        await until(pilot, "Slowly")
+        await pilot.press("escape")
+        await until(pilot, "Stopped: interrupted by the user")
+        left = [words(draw(entry, app.look)) for entry in app.transcript.entries if not entry.dropped]
+        await say(pilot, f"/resume {app.session.choices.resume}")
+        await until(pilot, "to continue.")
+        again = [words(draw(entry, app.look)) for entry in app.transcript.entries]
+    passing = ("Joey. Type", "! this folder", "Sandbox", "Subtask", "Task ")
+    expected, found = ([each for each in drawn if not each.startswith(passing)] for drawn in (left, again))
+    assert found == expected
+    assert "✗ execute_command  echo out; exit 3  exit code 3" in "\n".join(found) and "› No" in found
+
+
+async def test_a_task_that_is_open_in_another_terminal_is_shown_as_running_and_takes_no_message(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [reply("Went on.")])
+    journal = services.kit.store.open("t")
+    journal.append(TaskOpened("t", "Count.", str(services.kit.workspace), "code", "scripted/model", "native"))
+    journal.append(MessageAdded(Message("user", (TextBlock("Count."),))))
+    counting = ToolUseBlock("c", "execute_command", {"command": "count"})
+    journal.append(MessageAdded(Message("assistant", (counting,))))
+    app = Interactive(services, Choices(resume="t"), gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = await until(pilot, "is open elsewhere")
+        assert "● execute_command  count  in progress in another terminal" in screen and "✗" not in screen
+        await say(pilot, "faster")
+        screen = await until(pilot, "The task was not opened; what you sent is in the input again.")
+        assert "› faster" not in screen and app.query_one(Prompt).text == "faster"
+        journal.close()
+        await pilot.press("enter")
+        screen = await until(pilot, "Went on.")
+        assert "› faster" in screen and "✗ execute_command  count  interrupted" in screen

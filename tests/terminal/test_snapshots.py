@@ -53,13 +53,13 @@ from joey.events import (
 )
 from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.permissions import Granted, Permission
+from joey.terminal.resumed import entries_of
 from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.picker import TaskPicker
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.transcript_view import TranscriptView
-from joey.terminal.transcript import entries_of
 from joey.testing.screenshot import rows, svg
 from joey.usage import Usage
 from screen_kit import ScratchServices, until

@@ -6,6 +6,8 @@ import os
 import pty
 import sys
 import termios
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -132,6 +134,23 @@ class SlowToStart(TypeaheadApp):
         yield Input()
 
 
+class SwitchedBranch(ScratchServices):
+    branch = "main"
+
+    def place(self) -> NamedPlace:
+        return NamedPlace("~/project", self.branch)
+
+
+async def test_the_branch_in_view_is_the_one_that_a_command_switched_to(tmp_path: Path) -> None:
+    services = SwitchedBranch(tmp_path, [done("I switched the branch.")])
+    app = Interactive(services)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, "~/project (main) ─╯")
+        services.branch = "feature"
+        await say(pilot, "switch")
+        await until(pilot, "~/project (feature) ─╯")
+
+
 async def test_what_is_typed_before_the_input_is_there_is_typed_into_it() -> None:
     app = SlowToStart()
     async with app.run_test() as pilot:
@@ -167,6 +186,15 @@ def test_a_task_is_one_line_with_its_date() -> None:
     assert "\n" not in line and "/here" not in task_line(TASKS[0], "/here").plain
 
 
+async def test_every_list_of_tasks_has_the_same_title(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [done()])
+    await services.kit.run("Please fix @/src/a.py\n\nIt fails.")
+    [task] = services.tasks()
+    assert services.kit.task is not None
+    assert task.title == services.kit.store.find(services.kit.task.id).title == "Fix src/a.py"
+    assert "Fix src/a.py" in task_line(task, "").plain and matching([task], "fails") == [task]
+
+
 async def test_a_task_is_chosen_and_resumed(tmp_path: Path) -> None:
     services = ScratchServices(tmp_path, [done("d1"), done("d2")])
     app = Interactive(services)
@@ -183,13 +211,27 @@ async def test_a_task_is_chosen_and_resumed(tmp_path: Path) -> None:
         await pilot.pause(0.1)
         assert isinstance(app.screen, TaskPicker)
         screen = await until(pilot, "2 of 2 tasks")
-        assert "second thing" in screen
+        assert "Second thing" in screen
         await pilot.press(*"first")
         await until(pilot, "1 of 2 tasks")
         await pilot.press("enter")
         await until(pilot, "type a message to continue")
         assert "› first thing" in on_screen(app)
         assert app.session.choices.resume == services.tasks()[1].task_id
+
+
+async def test_keys_in_the_list_of_tasks_that_come_at_once_take_effect_in_their_order(tmp_path: Path) -> None:
+    class Listed(ScratchServices):
+        def tasks(self) -> Sequence[TaskLine]:
+            return TASKS
+
+    app = Interactive(Listed(tmp_path, []), first="/resume")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, "2 of 2 tasks")
+        for key in (*"xyz", *["backspace"] * 3, *"rename"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await until(pilot, "1 of 2 tasks")
+        assert app.screen.query_one(Input).value == "rename"
 
 
 async def test_escape_leaves_the_list_and_nothing_is_resumed(tmp_path: Path) -> None:
@@ -199,6 +241,41 @@ async def test_escape_leaves_the_list_and_nothing_is_resumed(tmp_path: Path) -> 
         await pilot.press("enter", "escape")
         await until(pilot, "0 of 0 tasks", gone=True)
         assert app.session.choices.resume is None
+
+
+class SlowList(ScratchServices):
+    """Tasks are read slowly. What the user types at the start, and meanwhile."""
+
+    at_start: Callable[[], object] = staticmethod(lambda: None)
+    meanwhile: Callable[[], object] = staticmethod(lambda: None)
+
+    def notices(self) -> Sequence[str]:
+        self.at_start()
+        return []
+
+    def tasks(self) -> Sequence[TaskLine]:
+        self.meanwhile()
+        time.sleep(0.1)
+        return TASKS
+
+
+@pytest.mark.parametrize("when", ["at_start", "meanwhile"])
+async def test_what_is_typed_before_the_list_of_tasks_is_there_is_a_search_and_never_sent(
+    tmp_path: Path, when: str
+) -> None:
+    def type_and_send() -> None:
+        for key in (*"rename", "enter", *" the", "enter"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+
+    services = SlowList(tmp_path, [done()])
+    setattr(services, when, type_and_send)
+    app = Interactive(services, first="/resume")
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = await until(pilot, "1 of 2 tasks")
+        assert "rename the" in screen and isinstance(app.screen, TaskPicker)
+        await pilot.press("escape")
+        await until(pilot, "1 of 2 tasks", gone=True)
+        assert "› " not in on_screen(app) and not services.events and app.session.choices.resume is None
 
 
 # The window's title

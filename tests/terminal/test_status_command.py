@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 
-from joey.app.services import Services
 from joey.app.sources import settings_in_force
-from joey.app.tasks import TaskOptions
 from joey.system.trust import TrustStore
-from joey.terminal.session import Session
 from joey.terminal.status import Status, status_line
 from joey.terminal.status_command import MAX_FAILURES, StatusCommand, status_json
 from joey.usage import Usage
@@ -50,9 +47,8 @@ async def shown_by(folder: Path, command: str, *data: dict[str, Any], **options:
 async def test_a_script_written_for_claude_code_works(tmp_path: Path) -> None:
     script = tmp_path / "status.sh"
     script.write_text(PUBLISHED)
-    session = Session(Services(TaskOptions(tmp_path)))
-    session.status = replace(session.status, model="anthropic/claude-opus-5-5", window=1000, last=Usage(250))
-    data = status_json(session)
+    status = Status(model="anthropic/claude-opus-5-5", window=1000, last=Usage(250))
+    data = status_json(status, tmp_path, "", None)
     assert data["context_window"]["used_percentage"] == 25 and data["hook_event_name"] == "Status"
     assert await shown_by(tmp_path, f"bash {script}", data) == [f"[claude-opus-5-5] {tmp_path.name}"]
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
+from pathlib import Path
 
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    CompletionRequested,
     Event,
     ModelChanged,
+    QuestionRequested,
     SubtaskClosed,
     SubtaskOpened,
     TaskFinished,
@@ -16,17 +20,21 @@ from joey.events import (
     TextDelta,
     TextStarted,
     ToolCallFinished,
+    ToolRunFinished,
     ToolRunProgressed,
     ToolRunStarted,
     TurnFinished,
 )
+from joey.messages import TextBlock, ToolResult
 from joey.terminal.notes import note_on
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
+from joey.terminal.screen.app import Interactive
 from joey.terminal.status import Status, after, after_beside
 from joey.terminal.subtasks import SubtaskTree, draw_source, step_lines
 from joey.terminal.transcript import Card, Transcript
 from joey.usage import Usage
+from screen_kit import ScratchServices, until
 
 ROOT = TaskStarted("Do it", "orchestrator", "m", "native")
 TWO: list[tuple[str, Event]] = [
@@ -78,6 +86,15 @@ def test_a_request_is_shown_whole_with_its_call() -> None:
         transcript.apply(*each)
     assert transcript.pending == [("child-aaaa", wanted)]
     assert [entry.name for entry in transcript.entries if isinstance(entry, Card)][-1] == "web_fetch"
+
+
+async def test_one_that_ends_while_another_waits_for_the_user_does_not_look_like_work(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    ended = ToolRunFinished("n2", "new_task", ToolResult((TextBlock("done"),)))
+    async with app.run_test(size=(80, 40)) as pilot:
+        for each in (*TWO, ("child-aaaa", ApprovalRequested("a1", "w", "fetch", {}, "why")), ("root", ended)):
+            app.watch_task(*each)
+        assert "waiting for the model" not in await until(pilot, "n no")
 
 
 def test_the_tree_says_what_each_does_and_what_it_took() -> None:
@@ -170,3 +187,31 @@ def test_one_beside_others_changes_neither_the_model_nor_the_meter_of_the_status
     status = Status("code", "p/main", last=Usage(7, 7))
     status = after_beside(after_beside(status, ModelChanged("p/x", "why")), TurnFinished(1, Usage(10, 5), 0.25))
     assert (status.model, status.last, status.cost) == ("p/main", Usage(7, 7), 0.25)
+
+
+async def test_what_runs_beside_a_request_and_ends_leaves_nobody_but_the_user_to_wait_for(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    question: tuple[str, Event] = ("child-aaaa", QuestionRequested("q1", "Which colour?", ()))
+    merged = ToolRunFinished("n2", "new_task", ToolResult((TextBlock("done"),)))
+    async with app.run_test(size=(80, 40)) as pilot:
+        for each in (*TWO, question, ("root", ToolRunStarted("n2", "new_task", "ask")), ("root", merged)):
+            app.watch_task(*each)
+        await until(pilot, "Which colour?")
+        await pilot.pause(0.2)
+        assert "waiting for the model" not in await until(pilot, "your turn")
+
+
+def test_a_subtask_that_goes_on_with_its_task_is_the_source_of_its_requests() -> None:
+    resumed = TaskStarted("Left side", "ask", "m", "native", "root", resumed=True)
+    request = CompletionRequested("d", "Done.")
+    tree, _ = fold([("root", replace(ROOT, resumed=True)), ("child-aaaa", resumed), ("child-aaaa", request)])
+    source = tree.source("child-aaaa", request)
+    assert source is not None and source.heading == "Subtask ask aaaa" and tree.source("root", request) is None
+    assert draw_source(source).plain.endswith(": Left side")
+
+
+def test_one_turn_is_not_several() -> None:
+    assert note_on(SubtaskClosed("child-bbbb", "…", "completed", 1, None, beside=True)) == (
+        "Subtask bbbb ended (1 turn).",
+        "note",
+    )

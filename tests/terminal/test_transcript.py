@@ -20,6 +20,7 @@ from joey.events import (
     ReasoningDelta,
     ReasoningStarted,
     RetryScheduled,
+    SubtaskClosed,
     TaskAborted,
     TaskCompleted,
     TaskFinished,
@@ -37,6 +38,7 @@ from joey.events import (
     TurnFinished,
     TurnStarted,
     UsageReported,
+    UserMessageQueued,
 )
 from joey.frames import users_words
 from joey.messages import (
@@ -52,8 +54,9 @@ from joey.messages import (
 )
 from joey.system.visible import as_on_screen, visible
 from joey.task import wording
-from joey.task.wording import ACCEPTED
+from joey.task.wording import ACCEPTED, SHOWN
 from joey.terminal.drawing import FOLDED, MAX_WIDTH, Look, draw, draw_diff, draw_request, headline
+from joey.terminal.resumed import entries_of
 from joey.terminal.screen.look import ScreenLook, request_keys
 from joey.terminal.screen.menu import completions, word_to_complete
 from joey.terminal.screen.prompt import History
@@ -69,7 +72,6 @@ from joey.terminal.transcript import (
     Reasoning,
     Transcript,
     UserText,
-    entries_of,
     settle,
 )
 from joey.tools.builtin import builtin_display
@@ -119,6 +121,14 @@ def test_a_reply_of_a_megabyte_costs_the_same_at_its_end_as_at_its_beginning(pie
         drawn_at_once.append(sum(len(each.markup if isinstance(each, Markdown) else str(each)) for each in shown))
     assert sum(len(each.words) for each in transcript.entries if isinstance(each, ModelText)) >= 0.99e6
     assert max(drawn_at_once[150:]) <= max(drawn_at_once[:100]) <= 25_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A List<String> it is.", "Use <div class=x>a tag</div>.", "<script>alert(1)</script>", "<!-- hidden -->", "<br>"],
+)
+def test_what_looks_like_a_tag_is_shown_as_the_model_wrote_it(text: str) -> None:
+    assert text in drawn(ModelText(Growing(text))) and text in drawn(ModelText(Growing(f"Words.\n\n{text}\n\nWords.")))
 
 
 @pytest.mark.parametrize(
@@ -226,11 +236,21 @@ def test_a_subtask_is_told_from_its_task_and_the_words_of_the_model_from_those_o
         transcript.apply(task, ToolCallFinished("r", "attempt_completion", {"result": "All done."}))
         transcript.apply(task, TaskCompleted("All done.", Usage()))
     own, instructions, *results = transcript.entries
-    assert isinstance(own, UserText) and isinstance(instructions, Note) and "A part of it." in instructions.text
+    assert isinstance(own, UserText) and isinstance(instructions, Note) and "A part of it." in instructions.quoted
     assert [words(draw(each, Look())).split("\n")[0] for each in results] == ["✓ Result of the subtask", "✓ Result"]
     request = CompletionRequested("c", "All done.")
     ours, theirs = (request_keys(request, ready=True, of_subtask=each).plain for each in (False, True))
     assert "subtask" not in ours and "the subtask's result" in theirs
+
+
+def test_that_a_subtask_was_stopped_is_no_line_about_its_task() -> None:
+    transcript = fold(TaskStarted("Do it.", "code", "m", "native"))
+    transcript.apply("child", TaskStarted("A part of it.", "code", "m", "native", parent_id="t"))
+    for event in (TaskAborted("stopped by the user"), TaskFinished("cancelled", "stopped by the user")):
+        transcript.apply("child", event)
+    transcript.apply("t", SubtaskClosed("child", "", "cancelled"))
+    shown = "\n".join(words(draw(each, Look())) for each in transcript.entries)
+    assert "Stopped:" not in shown and "ended: cancelled" in shown
 
 
 def test_attempts_in_a_row_take_one_line() -> None:
@@ -271,6 +291,25 @@ def test_a_conversation_of_before_is_shown_as_it_was() -> None:
     assert "✗ read_file  a" in drawn(entries[-1])
 
 
+def test_a_subtask_that_comes_back_in_a_resumed_task_looks_interrupted_only_until_its_result_is_there() -> None:
+    call = ToolUseBlock("c", "new_task", {"mode": "code", "message": "write it"})
+    transcript = Transcript()
+    transcript.show_earlier("t", entries_of([Message("assistant", (call,))]))
+    assert "interrupted" in drawn(transcript.entries[-1])
+    transcript.apply("t", ToolRunFinished("c", "new_task", ToolResult((TextBlock("Subtask x completed."),))))
+    assert "✓ new_task" in drawn(transcript.entries[-1]) and "interrupted" not in drawn(transcript.entries[-1])
+
+
+def test_a_message_that_came_too_late_for_a_request_is_still_queued() -> None:
+    transcript = fold(UserMessageQueued("early"), UserMessageQueued("late"))
+    transcript.unheard = ["late"]
+    transcript.apply("t", TurnStarted(1))
+    assert [entry.queued for entry in transcript.entries if isinstance(entry, UserText)] == [False, True]
+    transcript.unheard = []
+    transcript.apply("t", TurnStarted(2))
+    assert not transcript.waiting and "queued" not in drawn(transcript.entries[-1])
+
+
 def test_a_command_that_failed_looks_failed_when_its_task_is_resumed() -> None:
     call = ToolUseBlock("c", "execute_command", {"command": "make"})
     result = ToolResultBlock("c", (TextBlock("Command failed: exit code 2.\n\nOutput:\nno rule"),))
@@ -285,10 +324,20 @@ def test_what_joey_put_around_the_users_words_is_not_shown_as_theirs() -> None:
         == ""
     )
     assert users_words("Fix <b>it</b>") == "Fix <b>it</b>"
-    feedback = ToolResultBlock("d", (TextBlock("They say:\n<feedback>\nmore\n</feedback>"),))
+    words, files = TextBlock("They say:\n<feedback>\nmore\n</feedback>"), TextBlock("a.py:\nprint(1)")
     call = ToolUseBlock("d", "attempt_completion", {"result": "Done."})
-    entries = entries_of([Message("assistant", (call,)), Message("user", (feedback,))])
-    assert [entry.text for entry in entries if isinstance(entry, UserText)] == ["more"]
+    for content in ((words,), (words, files)):  # small models are shown files beside a request
+        result = Message("user", (ToolResultBlock("d", content),))
+        card, *rest = entries_of([Message("assistant", (call,)), result])
+        assert drawn(card).startswith("✓ Result") and "print" not in drawn(card)
+        assert [entry.text for entry in rest if isinstance(entry, UserText)] == ["more"]
+
+
+def test_files_that_a_small_model_was_shown_are_not_what_the_user_typed() -> None:
+    typed = TextBlock("Explain:\n```\nprint(1)\n```")
+    for shown in ("Files in this folder: a.py", "a.py:\n```\nprint(1)\n```\n\nNote: it is short."):
+        entries = entries_of([Message("user", (typed, TextBlock(shown)))])
+        assert [entry.text for entry in entries if isinstance(entry, UserText)] == [typed.text]
 
 
 # Drawing
@@ -447,9 +496,10 @@ def refused(text: str, *, is_error: bool) -> ToolRunFinished:
 
 @pytest.mark.parametrize("is_error", [True, False])
 def test_a_refused_completion_is_no_result(is_error: bool) -> None:
-    entry = fold(*RESULT, refused("A todo is open.", is_error=is_error)).entries[0]
-    assert "✓" not in drawn(entry)
-    assert "A todo is open." in drawn(entry)
+    for then in ((), (TaskCompleted("In plain words: nothing was built.", Usage()),)):
+        entry = fold(*RESULT, refused("A todo is open.", is_error=is_error), *then).entries[0]
+        assert "✓" not in drawn(entry)
+        assert "A todo is open." in drawn(entry)
 
 
 def test_a_result_has_its_tick_when_it_passed_the_checks_and_keeps_it() -> None:
@@ -482,13 +532,14 @@ def test_a_resumed_conversation_shows_what_failed_and_what_was_cut_off() -> None
     assert lines[1].startswith("✗ read_file  y  interrupted")
 
 
-def test_a_result_that_was_accepted_keeps_its_tick_when_the_task_that_went_on_is_resumed() -> None:
+@pytest.mark.parametrize("words", [ACCEPTED, SHOWN])
+def test_a_result_that_was_accepted_keeps_its_tick_when_the_task_that_went_on_is_resumed(words: str) -> None:
     call = ToolUseBlock("a", "attempt_completion", {"result": "All **done**."})
     answer = Message(
-        "user", (ToolResultBlock("a", (TextBlock(ACCEPTED),)), TextBlock("<user_message>\nmore\n</user_message>"))
+        "user", (ToolResultBlock("a", (TextBlock(words),)), TextBlock("<user_message>\nmore\n</user_message>"))
     )
     lines = [drawn(each) for each in entries_of([Message("assistant", (call,)), answer])]
-    assert lines[0].startswith("✓ Result") and ACCEPTED not in lines[0] and "**" not in lines[0]
+    assert lines[0].startswith("✓ Result") and words not in lines[0] and "**" not in lines[0]
 
 
 # The footer

@@ -16,7 +16,7 @@ from joey.terminal.attachments import NoClipboardImageError, paste_command, read
 from joey.terminal.fuzzy import ranked
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.editor import NoEditorError, edited, editor_command
-from joey.terminal.screen.menu import ROWS, Menu
+from joey.terminal.screen.menu import ROWS, Menu, draw_menu
 from joey.terminal.screen.pasted import Pasted
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.slash import command_hints, is_for_the_terminal
@@ -151,14 +151,36 @@ def test_commands_have_the_names_that_other_terminals_gave_them() -> None:
     assert is_for_the_terminal("/sessions", {})
 
 
-async def test_enter_runs_the_only_command_that_the_menu_has_left(tmp_path: Path) -> None:
+async def test_enter_runs_the_command_that_the_menu_highlights_and_one_that_is_typed_in_full(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test() as pilot:
         await pilot.press("slash", *"perm", "enter")
         await until(pilot, "Nothing was allowed with an answer")
         await pilot.press("escape")
-        await pilot.press("slash", *"mo", "enter")
-        await until(pilot, "Did you mean /mode or /model?")
+        prompt = app.query_one(Prompt)
+        await pilot.press("slash", *"mod")
+        await until(pilot, " /model ")
+        assert chosen(prompt) == "/mode"
+        await pilot.press("down")
+        assert chosen(prompt) == "/model"
+        await pilot.press("e")
+        assert chosen(prompt) is None, "it is typed in full, though /model goes on from it"
+        await pilot.press("enter")
+        await until(pilot, "/mode NAME changes it")
+        await pilot.press("slash", *"mod", "down", "enter")
+        await until(pilot, "/model PROVIDER/MODEL changes it")
+
+
+async def test_a_menu_of_which_nothing_is_highlighted_names_no_place(tmp_path: Path) -> None:
+    files = [f"@{n}" for n in range(ROWS + 1)]
+    assert "of" not in draw_menu(Menu(tuple(files)), {}).plain.split("\n")[-1].split(";")[0]
+    assert "2 of 9;" in draw_menu(Menu(tuple(files), 1), {}).plain
+
+
+def chosen(prompt: Prompt) -> str | None:
+    """What Enter would take."""
+    menu = prompt._menu
+    return None if menu.chosen is None else menu.best
 
 
 async def test_an_alias_does_the_same_as_the_command(tmp_path: Path) -> None:
@@ -312,6 +334,17 @@ async def test_control_c_clears_the_input_and_twice_quits(tmp_path: Path) -> Non
         await pilot.press("ctrl+c")
         await pilot.pause(0.2)
         assert not app.is_running
+
+
+async def test_what_was_typed_and_not_sent_is_offered_the_next_time(tmp_path: Path) -> None:
+    for twice in (False, True):
+        app = Interactive(ScratchServices(tmp_path, []))
+        async with app.run_test() as pilot:
+            if twice:
+                await pilot.press("up")
+                assert app.query_one(Prompt).text == "half a thought"
+            else:
+                await pilot.press(*"half a thought", "ctrl+q")
 
 
 async def test_control_d_deletes_in_a_text_and_quits_on_an_empty_input(tmp_path: Path) -> None:

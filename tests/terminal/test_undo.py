@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import time
 
 from joey.checkpoints import CheckpointLimits
+from joey.messages import Block, TextBlock, ToolResultBlock
+from joey.task import wording
 from joey.terminal.screen.app import Interactive
 from joey.testing.script import reply
 from screen_kit import ScratchServices, say, until
@@ -15,11 +18,11 @@ SIZE = (120, 40)
 
 
 async def test_undo_says_what_it_would_do_and_does_it_when_confirmed(tmp_path: Path) -> None:
-    write = reply(call("w", "write_to_file", path="a.txt", file_text="new\n"))
+    write = reply(call("w", "write_to_file", path="a.txt", file_text="new\nsame\n"))
     services = ScratchServices(tmp_path, [write, done()])
     services.kit.change(checkpoints=CheckpointLimits())
     file = services.folder / "a.txt"
-    file.write_text("old\n")
+    file.write_text("old\nsame\n")
     (services.folder / ".git").mkdir()
     app = Interactive(services)
     async with app.run_test(size=SIZE) as pilot:
@@ -32,17 +35,58 @@ async def test_undo_says_what_it_would_do_and_does_it_when_confirmed(tmp_path: P
         await say(pilot, "/undo")
         screen = await until(pilot, "Type /undo now to do this")
         assert "Undo would restore a.txt:" in screen and ".git" not in screen
-        assert file.read_text() == "new\n"
+        preview = screen.partition("Undo would restore")[2].split("\n")
+        places = [row.index(word) for word in ("new", "old", "same") for row in preview if row.rstrip().endswith(word)]
+        assert len(places) == 3 and len(set(places)) == 1, "context stands below the lines around it"
+        assert file.read_text() == "new\nsame\n"
         await say(pilot, "/undo now")
         await until(pilot, "Undo: restored a.txt; /redo takes this back")
-        assert file.read_text() == "old\n"
+        assert file.read_text() == "old\nsame\n"
         await say(pilot, "/undo")
         await until(pilot, "Nothing to undo")
         await say(pilot, "/redo")
         await until(pilot, "Type /redo now to do this")
         await say(pilot, "/redo now")
         await until(pilot, "/undo takes this back")
-        assert file.read_text() == "new\n"
+        assert file.read_text() == "new\nsame\n"
+
+
+async def test_the_model_reads_what_was_undone_and_not_that_its_result_was_accepted(tmp_path: Path) -> None:
+    write = reply(call("w", "write_to_file", path="a.txt", file_text="new\n"))
+    services = ScratchServices(tmp_path, [write, done("c1"), done("c2")])
+    services.kit.change(checkpoints=CheckpointLimits())
+    app = Interactive(services)
+    async with app.run_test(size=SIZE) as pilot:
+        await say(pilot, "write")
+        await until(pilot, "Enter accepts")
+        await say(pilot, "/undo now")
+        await until(pilot, "Undo: deleted a.txt")
+        await say(pilot, "what now")
+        await until(pilot, "Enter accepts")
+    texts = [block.text for message in services.kit.sent for block in _texts(message.content)]
+    notes = [text for text in texts if "put files back" in text]
+    assert len(notes) == 1 and "a.txt" in notes[0]
+    assert wording.SHOWN in texts and wording.ACCEPTED not in texts
+
+
+def _texts(blocks: Sequence[Block]) -> Iterator[TextBlock]:
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            yield block
+        elif isinstance(block, ToolResultBlock):
+            yield from _texts(block.content)
+
+
+async def test_the_output_of_commands_does_not_go_along_into_a_new_task(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [done("c1"), done("c2")])
+    app = Interactive(services)
+    async with app.run_test(size=SIZE) as pilot:
+        await say(pilot, "!echo of the $((20 + 1))st task")
+        await until(pilot, "of the 21st task")
+        await say(pilot, "/new")
+        await say(pilot, "hello")
+        await until(pilot, "Enter accepts")
+    assert not any("21st task" in block.text for message in services.kit.sent for block in _texts(message.content))
 
 
 async def test_what_somebody_else_changed_since_is_undone_only_when_that_is_confirmed(tmp_path: Path) -> None:

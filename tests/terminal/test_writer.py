@@ -30,9 +30,13 @@ from joey.events import (
     ToolRunFinished,
     ToolRunProgressed,
     ToolRunStarted,
+    UserMessageQueued,
 )
-from joey.messages import ShownText, TextBlock, ToolResult
+from joey.journal.markdown import as_markdown
+from joey.journal.replay import TaskState
+from joey.messages import Message, ShownText, TextBlock, ToolResult, ToolResultBlock
 from joey.task.task import TaskHandle
+from joey.task.wording import denied
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
 from joey.testing.script import reply
@@ -48,6 +52,17 @@ def written(*events: Event) -> str:
         writer.watch("t", event)
     writer.close()
     return out.getvalue()
+
+
+def test_the_words_of_a_no_are_written_without_the_tags_of_the_model() -> None:
+    result = denied("", "Not now,\nplease: use <\\b>.")
+    requested, refused = started("c", "write_to_file", path="a")[:-1], ToolResult((TextBlock(result),), is_error=True)
+    lines = written(*requested, ToolRunFinished("c", "write_to_file", refused))
+    assert "This call was denied, with this feedback:" in lines and "Not now," in lines and "please: use" in lines
+    assert "feedback>" not in lines
+    message = Message("user", (ToolResultBlock("c", (TextBlock(result),)),))
+    document = as_markdown(TaskState(messages=[message]))
+    assert "Not now,\nplease" in document and "feedback>" not in document
 
 
 def started(call_id: str, name: str, **arguments: object) -> tuple[Event, ...]:
@@ -99,6 +114,16 @@ def test_live_output_stands_below_its_command_in_any_pieces() -> None:
         ended("c", "execute_command", "Command executed.\nOutput:\n…", "one\ntwo\nthree"),
     )  # fmt: skip
     assert text == "● execute_command  make\n  Sandbox: full\n  | one\n  | two\n  | three\n  ✓ Command executed.\n"
+
+
+def test_a_command_that_goes_on_after_a_queued_message_does_not_look_run_twice() -> None:
+    text = written(
+        *started("c", "execute_command", command="make"), ToolRunProgressed("c", "one\n"),
+        UserMessageQueued("Use tabs."), ToolRunProgressed("c", "two\n"),
+        ended("c", "execute_command", "Command executed.\nOutput:\n…", "one\ntwo"),
+    )  # fmt: skip
+    assert text.count("● execute_command  make\n") == 1 and "● execute_command  make  (continued)\n  | two\n" in text
+    assert text.count("| one") == text.count("| two") == 1
 
 
 def test_calls_that_run_at_once_are_told_apart() -> None:

@@ -2,7 +2,7 @@
 
     idle --TaskStarted, TurnStarted--> waiting for the model --a text, a call--> writing … --the call runs--> running …
       ^                                        |  ^ PromptProgressed: how much of the prompt a local server has read
-      |                                        |  ^ RetryScheduled: counts down to the next attempt
+      |                                        |  ^ RetryScheduled, RequestDelayed: counts down to the next attempt
       +---- a request, the end of the task ----+
 
 The clock runs from the user's last word: it tells how long they have waited. While idle there is nothing to draw, and
@@ -49,10 +49,22 @@ class Activity:
 
 
 IDLE = Activity()
+_ENDINGS = (events.ToolCallFinished, events.ToolRunFinished, events.CheckFinished)
+"""After these the model is waited for, unless the user is."""
 
 
-def after(activity: Activity, event: events.Event, now: float) -> Activity:
-    """The activity after an event that came now."""
+def after(activity: Activity, event: events.Event, now: float, *, users_turn: bool = False) -> Activity:
+    """The activity after an event that came now. What begins out of idleness begins now, whatever begins it: a subtask
+    that ends leaves its task at work, unless a request of another subtask waits for the user (`users_turn`)."""
+    if users_turn and isinstance(event, _ENDINGS):
+        return IDLE
+    if not activity.is_idle:
+        return _after(activity, event, now)
+    begun = _after(replace(activity, since=now), event, now)
+    return IDLE if begun.is_idle else begun
+
+
+def _after(activity: Activity, event: events.Event, now: float) -> Activity:
     match event:
         case (
             events.TaskStarted()
@@ -63,10 +75,12 @@ def after(activity: Activity, event: events.Event, now: float) -> Activity:
         ):
             return Activity("waiting", _WAITING, since=now)
         case events.TurnStarted():
-            return Activity("waiting", _WAITING, since=now if activity.is_idle else activity.since)
+            return Activity("waiting", _WAITING, since=activity.since)
         case events.RetryScheduled(_, seconds, reason):
             what = one_line(reason).rstrip(".")
             return Activity("waiting", what, since=activity.since, until=now + seconds)
+        case events.RequestDelayed(seconds):
+            return Activity("waiting", "the provider's limits", since=activity.since, until=now + seconds)
         case (
             events.TaskFinished()
             | events.ApprovalRequested()
@@ -124,16 +138,21 @@ def _running(name: str, summary: str) -> str:
 def draw_activity(activity: Activity, now: float, width: int, stop: str = "Esc to interrupt") -> Text:
     """The line: a spinner, what is being done, for how long, and how to stop it."""
     frame = FRAMES[int(now * FRAMES_A_SECOND) % len(FRAMES)]
-    ending = f" · {duration(now - activity.since)} · {stop}"
-    what = Text(_words(activity, now))
-    what.truncate(max(10, width - len(ending) - 2), overflow="ellipsis")
-    return inked(f"{frame} ", "bold cyan", cuts=True).append(what.plain).append(ending, "dim")
+    again, ending = _next_attempt(activity, now), f" · {duration(now - activity.since)} · {stop}"
+    what = Text(_words(activity))
+    what.truncate(max(10, width - len(again + ending) - 2), overflow="ellipsis")
+    return inked(f"{frame} ", "bold cyan", cuts=True).append(what.plain + again).append(ending, "dim")
 
 
-def _words(activity: Activity, now: float) -> str:
-    if activity.until is not None:
-        left = max(0, round(activity.until - now))
-        return f"{activity.what}; trying again in {left} s"
+def _next_attempt(activity: Activity, now: float) -> str:
+    """When the next attempt is made: it is never cut off, however long the reason is."""
+    if activity.until is None:
+        return ""
+    left = round(activity.until - now)
+    return f"; trying again in {left} s" if left > 0 else "; trying again"
+
+
+def _words(activity: Activity) -> str:
     if activity.kind != "writing":
         return activity.what
     lines = activity.ended_lines + activity.in_line

@@ -4,7 +4,8 @@ same.
     Transcript --> draw(entry, look) --> lines of a log, a plain terminal or the screen
 
 What differs between them is the `Look`. What a model, a file or a command wrote is shown as text, never as markup or as
-escape codes (`joey.system.visible`), and links with their addresses, so that nothing pretends to be something else.
+escape codes (`joey.system.visible`), and links with their addresses, so that nothing pretends to be something else. On
+the screen it stands behind a bar (`quoted`), or indented in the card of its call: only Joey writes in the first column.
 """
 
 from __future__ import annotations
@@ -19,17 +20,28 @@ from rich.text import Text
 
 from joey.effects import Todo
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
+from joey.frames import unframed
 from joey.messages import Shown, ShownDiff, ShownText
 from joey.system.visible import as_on_screen, one_line, visible
-from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, TodoList, UserCommand, UserText
+from joey.terminal.transcript import (
+    DECLINED,
+    DENIED,
+    Card,
+    Entry,
+    ModelText,
+    Note,
+    Reasoning,
+    TodoList,
+    UserCommand,
+    UserText,
+)
+from joey.tools.shell.output import GAP
 
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""
 MAX_WIDTH = 1_000
 """How much of each of them."""
 _SHORT = 120
-_GAP = re.compile(r"^\[\.\.\.(\d+) (lines|characters|bytes) omitted\.\.\.\]$", re.MULTILINE)
-"""Where the middle of a long output is missing (`joey.tools.shell.output.shorten_output`)."""
 _WIDE_GAP = re.compile(r"[^\S\n]{9,}|\t{3,}")
 _SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "background": "●", "done": "✓", "failed": "✗"}
 _STYLES = {"growing": "yellow", "waiting": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}
@@ -51,8 +63,21 @@ class Look:
     def queued_hint(self) -> str:
         return "queued"
 
-    def prose(self, text: str, *, is_open: bool = False) -> RenderableType:
-        """Markdown of the model; `is_open`: it still grows."""
+    def others(self, words: RenderableType, first: str = "", style: str = "") -> RenderableType:
+        """Words of others, so that nothing of them looks like Joey's own; before them, a sign of ours. Plain lines have
+        their bar from whoever prints them."""
+        return inked(first, style).append_text(words) if first and isinstance(words, Text) else words
+
+    def under(self, head: Text, words: RenderableType) -> RenderableType:
+        """A line of ours, and words of others under it."""
+        return head.append("\n").append_text(words) if isinstance(words, Text) else Group(head, words)
+
+    def headline(self, line: Text) -> RenderableType:
+        """A line of ours that names something of others: where it wraps, no row of it begins in the first column."""
+        return line
+
+    def prose(self, text: str, *, is_open: bool = False, keeps_lines: bool = False) -> RenderableType:
+        """Markdown of the model. `is_open`: it still grows; `keeps_lines`: as lines, where Markdown would join them."""
         return Text(visible(text))
 
     def code(self, text: str, name: str) -> RenderableType:
@@ -68,10 +93,10 @@ def draw(entry: Entry, look: Look) -> RenderableType:
     """What an entry looks like."""
     match entry:
         case UserText(text, queued):
-            words = fold(inked("› ", "bold cyan").append(visible(text), "bold"), look)
+            words = fold(inked("› ", "bold cyan").append(_indented(visible(text)), "bold"), look)
             return words.append(f"  ({look.queued_hint})", "dim") if queued else words
         case ModelText(words, is_open):
-            return look.prose(words.text, is_open=is_open)
+            return look.others(look.prose(words.text, is_open=is_open))
         case Reasoning(words, is_open):
             return _reasoning(visible(words.text), look, is_open=is_open)
         case Card():
@@ -79,10 +104,12 @@ def draw(entry: Entry, look: Look) -> RenderableType:
         case UserCommand():
             return _users_command(entry, look)
         case TodoList(todos):
-            return Text.assemble(("Todo list\n", "bold"), visible(_todo_lines(todos)))
-        case Note(text, kind):
+            return look.under(inked("Todo list", "bold"), Text(_todo_lines(todos)))
+        case Note(text, kind, quoted):
             mark = "! " if kind == "warning" else ""  # seen without colours as well
-            return inked(mark + visible(text), {"note": "dim", "warning": "yellow", "error": "red"}[kind])
+            style = {"note": "dim", "warning": "yellow", "error": "red"}[kind]
+            line = inked(mark + _indented(visible(text)), style)
+            return look.under(line, inked(visible(quoted), style)) if quoted else line
         case _:
             return Text()
 
@@ -96,9 +123,14 @@ def inked(text: str, style: str, *, cuts: bool = False) -> Text:
     return Text(no_wrap=cuts or None, overflow="ellipsis" if cuts else None).append(text, style)
 
 
-def _reasoning(text: str, look: Look, *, is_open: bool) -> Text:
+def _indented(text: str) -> str:
+    """The text, with no line of it but the first in the first column."""
+    return re.sub(r"\n(?=\S)", "\n  ", text)
+
+
+def _reasoning(text: str, look: Look, *, is_open: bool) -> RenderableType:
     if look.in_full:
-        return inked(f"▾ Reasoning\n{text}", "dim italic")
+        return look.under(inked("▾ Reasoning", "dim italic"), inked(text, "dim italic"))
     if is_open:
         last = text.rstrip().rpartition("\n")[2]
         return inked(f"▸ Thinking… {last[-_SHORT:]}", "dim italic", cuts=True)
@@ -106,21 +138,22 @@ def _reasoning(text: str, look: Look, *, is_open: bool) -> Text:
 
 
 def _todo_lines(todos: tuple[Todo, ...]) -> str:
-    return "\n".join(f"  {_TODO_SIGNS[todo.status]} {todo.content}" for todo in todos) or "  (empty)"
+    return "\n".join(f"{_TODO_SIGNS[todo.status]} {one_line(todo.content)}" for todo in todos) or "(empty)"
 
 
 # Tool calls
 
 
 def _card(card: Card, look: Look) -> RenderableType:
-    if card.state != "failed" and card.display.role == "result":
+    if card.display.role == "result" and (card.state != "failed" or card.status == DECLINED):
         head = result_heading(proposed=card.state != "done", of_subtask=card.of_subtask, is_plan=card.is_plan)
-        return Group(head, look.prose(card.summary))
+        head = inked("✗ Plan", "bold red").append(f"  {DECLINED}", "red") if card.status else head
+        return look.under(head, look.prose(card.summary))
     if card.state != "failed" and card.display.role == "question":
-        return inked("? ", "bold yellow").append(visible(card.summary))
+        return look.others(Text(visible(card.summary)), "? ", "bold yellow")
     if card.state == "done" and card.display.role == "todos":
-        return headline(card)  # the list itself is an entry of its own
-    return Group(headline(card), *(Padding(part, (0, 0, 0, 2)) for part in body(card, look)))
+        return look.headline(headline(card))  # the list itself is an entry of its own
+    return Group(look.headline(headline(card)), *(Padding(part, (0, 0, 0, 2)) for part in body(card, look)))
 
 
 def result_heading(*, proposed: bool = False, of_subtask: bool = False, is_plan: bool = False) -> Text:
@@ -146,6 +179,8 @@ def _state_words(card: Card) -> str:
         return "  approval required"
     if card.state == "background":
         return "  in the background (/jobs)"
+    if card.state == "running" and card.status:
+        return f"  {card.status}"
     lines = line_count(card.content)
     return f"  {lines} lines" if card.state == "growing" and lines > 1 else ""
 
@@ -162,11 +197,19 @@ def body(card: Card, look: Look) -> Iterator[RenderableType]:
     if card.state in ("running", "failed") and card.output.text and not card.shown:
         yield _output(card.output.text, look)
     for shown in card.shown:
-        yield draw_shown(shown, look)
+        yield from _named(shown, card, draw_shown(shown, look))
     is_shown = bool(card.shown) and (card.state == "done" or bool(card.status and not look.in_full))
-    is_shown = is_shown or (_is_in_headline(card) and not look.in_full)
+    is_shown = is_shown or (_is_in_headline(card) and not look.in_full) or card.status == DENIED
     if card.state in ("done", "failed") and card.result and not is_shown:
         yield outcome(card, look)
+
+
+def _named(shown: Shown, card: Card, drawn: Text) -> Iterator[Text]:
+    """A diff below the name of its file, unless the headline or the diff itself names it: a call may change several."""
+    if isinstance(shown, ShownDiff) and not any(shown.path in each for each in (card.summary, drawn.plain)):
+        yield inked(visible(shown.path), "bold")
+    if drawn.plain:
+        yield drawn
 
 
 def _is_in_headline(card: Card) -> bool:
@@ -179,7 +222,7 @@ def _is_in_headline(card: Card) -> bool:
 def outcome(card: Card, look: Look) -> Text:
     """How a call ended: what was read is counted, not poured out; why it failed is told in full, unless the user has
     seen its output."""
-    text = visible(card.result).rstrip()
+    text = visible(unframed(card.result) if card.status == DENIED else card.result).rstrip()
     first, _, rest = text.partition("\n")
     if card.state == "failed":
         return fold(inked(first if card.shown and not look.in_full else text, "red"), look)
@@ -227,11 +270,13 @@ def _diff_style(line: str) -> str:
 
 def fold(text: Text, look: Look) -> Text:
     """The text, or the beginning of it that a folded card shows, with a word about the rest."""
-    lines = text.split("\n")
-    if look.in_full or not look.folds or (len(lines) <= FOLDED and len(text) <= MAX_WIDTH):
+    if look.in_full or not look.folds:
         return text
-    kept = [_narrow(line) for line in lines[:FOLDED]]
-    more = [inked(f"… {len(lines) - FOLDED} more lines (Ctrl+O shows all)", "dim")] if len(lines) > FOLDED else []
+    hidden = text.plain.count("\n") + 1 - FOLDED
+    if hidden <= 0 and len(text) <= MAX_WIDTH:
+        return text
+    kept = [_narrow(line) for line in text[: _first_lines(text.plain, FOLDED)].split("\n")]
+    more = [inked(f"… {hidden} more lines (Ctrl+O shows all)", "dim")] if hidden > 0 else []
     return Text("\n").join([*kept, *more])
 
 
@@ -246,6 +291,16 @@ def folded_output(output: str, look: Look, style: str = "") -> Text:
     hidden = output.count("\n", 0, start)
     more = [inked(f"… {hidden} more lines{_left_out(output[:start])}", "dim")] if hidden else []
     return Text("\n").join([*more, *kept])
+
+
+def _first_lines(text: str, count: int) -> int:
+    """Where the first lines end."""
+    at = -1
+    for _ in range(count):
+        at = text.find("\n", at + 1)
+        if at < 0:
+            return len(text)
+    return at
 
 
 def _last_lines(text: str, count: int) -> int:
@@ -266,8 +321,15 @@ def _narrow(line: Text) -> Text:
 
 def _left_out(hidden: str) -> str:
     """What Ctrl+O shows of these lines: all, or all that was kept of a very long output."""
-    gap = _GAP.search(hidden)
+    gap = GAP.search(hidden)
     return f", and {int(gap[1]):,} {gap[2]} that are not kept here (Ctrl+O)" if gap else " (Ctrl+O shows all)"
+
+
+def is_searched_in_part(entry: Entry) -> bool:
+    """Whether the middle of an output is missing in it, so that nothing can be found there."""
+    texts = [entry.output.text] if isinstance(entry, (Card, UserCommand)) else []
+    shown = entry.shown if isinstance(entry, Card) else ()
+    return any(map(GAP.search, (*texts, *(each.text for each in shown if isinstance(each, ShownText)))))
 
 
 def _users_command(entry: UserCommand, look: Look) -> RenderableType:
@@ -277,7 +339,7 @@ def _users_command(entry: UserCommand, look: Look) -> RenderableType:
     output = entry.output.text
     parts = [folded_output(output, look)] if output.strip("\n") else []
     ended = [inked(visible(entry.ended), "red")] if entry.ended else []
-    return Group(line, *(Padding(part, (0, 0, 0, 2)) for part in (*parts, *ended)))
+    return Group(look.headline(line), *(Padding(part, (0, 0, 0, 2)) for part in (*parts, *ended)))
 
 
 # Requests
@@ -291,25 +353,27 @@ def draw_request(request: Request, look: Look, *, chosen: int | None = None) -> 
         case ApprovalRequested():
             yield from _approval(request, look)
         case QuestionRequested(_, question, suggestions):
-            yield look.prose(question)
+            yield inked("The model has a question:", "bold")
+            yield look.others(look.prose(question, keeps_lines=True))
             for number, suggestion in enumerate(suggestions, 1):
-                style = "reverse" if number - 1 == chosen else ""
-                line = inked(f" {number} ", "bold cyan").append(visible(suggestion.text), style)
-                yield line.append(f"  → {one_line(suggestion.mode)} mode" if suggestion.mode else "", "dim")
+                line = inked(visible(suggestion.text), "reverse" if number - 1 == chosen else "")
+                line.append(f"  → {one_line(suggestion.mode)} mode" if suggestion.mode else "", "dim")
+                yield look.others(line, f" {number} ", "bold cyan")
         case CompletionRequested(plan=True):
             yield inked("Shall this plan be carried out?", "bold green").append("  Or type what to change.", "dim")
         case CompletionRequested():
             yield inked("Task completed. Do you accept the result?", "bold green")
         case _:
+            yield inked("The task has stopped:", "bold")
             yield inked(visible(request.reason), "yellow")
 
 
 def _approval(request: ApprovalRequested, look: Look) -> Iterator[Text]:
     yield inked("Approval required: ", "bold").append(one_line(request.name), "bold yellow")
+    if not any(isinstance(shown, ShownDiff) for shown in request.shown):  # the call itself first: it has to be seen
+        yield from (_argument(name, value) for name, value in request.arguments.items())
     yield inked(visible(request.reason), "yellow")
     yield from (draw_shown(shown, look) for shown in request.shown)
-    if not any(isinstance(shown, ShownDiff) for shown in request.shown):
-        yield from (_argument(name, value) for name, value in request.arguments.items())
     if request.always:
         yield inked("always: ", "dim").append(visible(", ".join(request.always)), "dim")
 

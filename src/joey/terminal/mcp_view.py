@@ -12,11 +12,15 @@ from textwrap import shorten
 from joey.errors import JoeyError
 from joey.mcp.config import ServerConfig
 from joey.mcp.servers import McpServers, Server
+from joey.system.open_address import open_address
 from joey.system.visible import one_line
 from joey.terminal.session import Session
 
 _NONE = "No MCP servers are configured; `joey mcp add` adds one."
 _USAGE = "Type /mcp, /mcp NAME, or /mcp on, off, login or logout and a NAME."
+_ADDRESS = (
+    "The browser opens. If it does not, open this address, or run `joey mcp login {name}` in another terminal:\n{url}"
+)
 _MAX_LISTED = 40
 _WIDTH = 60
 
@@ -116,7 +120,10 @@ def _off(session: Session, config: ServerConfig, _show: Callable[[str], None]) -
 def _login(session: Session, config: ServerConfig, show: Callable[[str], None]) -> str:
     if not config.url:
         return f"{config.name} is a program on this machine; only servers at an address have a sign-in."
-    signing_in = asyncio.get_running_loop().create_task(_signed_in(session, config, show))
+    for before in _pending:
+        if before.get_name() == config.url:
+            before.cancel()
+    signing_in = asyncio.get_running_loop().create_task(_signed_in(session, config, show), name=config.url)
     _pending.add(signing_in)
     signing_in.add_done_callback(_pending.discard)
     return f"Signing in to {config.name} …"
@@ -127,10 +134,14 @@ _pending: set[asyncio.Task[None]] = set()
 
 
 async def _signed_in(session: Session, config: ServerConfig, show: Callable[[str], None]) -> None:
+    def sign_in_at(url: str) -> None:
+        open_address(url)
+        show(_ADDRESS.format(name=config.name, url=url))
+
     try:
-        tools = await session.services.sign_in(config, lambda url: show(f"Open this address to sign in:\n{url}"))
+        tools = await session.services.sign_in(config, sign_in_at)
     except JoeyError as error:
-        show(str(error))
+        show(f"{config.name}: {error}")
         return
     if (running := _running(session)) is not None:
         running.restart(config.name)

@@ -6,16 +6,21 @@ from typing import Literal, TypeAlias
 
 from joey import events
 from joey.system.visible import one_line
+from joey.task.wording import PLAN_STOPPED
 from joey.terminal.status import money
 
 NoteKind: TypeAlias = Literal["note", "warning", "error"]
 
 
-def note_on(event: events.Event) -> tuple[str, NoteKind] | None:
-    """The line about an event; None for those that have none. Turns have none: the status line counts them."""
+NoteParts: TypeAlias = tuple[str, NoteKind] | tuple[str, NoteKind, str]
+
+
+def note_on(event: events.Event) -> NoteParts | None:
+    """The line about an event, its kind, and words of others that belong to it; None for those that have none. Turns
+    have none: the status line counts them."""
     match event:
         case events.ModeChanged(mode, reason):
-            return f"Switched to {mode} mode{f': {reason}' if reason else '.'}", "note"
+            return f"Switched to {mode} mode{':' if reason else '.'}", "note", reason
         case events.SubtaskOpened(child_id, mode):
             where = f", in {event.worktree}" if event.worktree else ""
             model = f", with {event.model}" if event.model else ""
@@ -39,13 +44,15 @@ def note_on(event: events.Event) -> tuple[str, NoteKind] | None:
             return _on_hook(event) if isinstance(event, events.HookReported) else _on_check(event)
         case events.TaskAborted(reason):
             return f"Stopped: {reason}", "note"
+        case events.TaskFinished("cancelled", message) if message.startswith(PLAN_STOPPED):
+            return f"Stopped: {message}.", "note"
         case events.TaskFinished(outcome, message) if outcome != "completed":
             return f"The task ended: {outcome}. {message}", "error" if outcome in ("error", "limit") else "note"
         case _:
             return _on_request(event)
 
 
-def _on_request(event: events.Event) -> tuple[str, NoteKind] | None:
+def _on_request(event: events.Event) -> NoteParts | None:
     """The line about a request that had to wait, or that another model answers."""
     match event:
         case events.RetryScheduled(attempt, seconds, reason):
@@ -60,7 +67,11 @@ def _on_request(event: events.Event) -> tuple[str, NoteKind] | None:
 
 def _on_closed(event: events.SubtaskClosed) -> str:
     how = f": {event.outcome}" if event.outcome not in ("", "completed") else ""
-    took = f" ({event.turns} turns{f', {money(event.cost)}' if event.cost else ''})" if event.beside else ""
+    took = (
+        f" ({event.turns} {'turn' if event.turns == 1 else 'turns'}{f', {money(event.cost)}' if event.cost else ''})"
+        if event.beside
+        else ""
+    )
     return f"Subtask {subtask_label('', event.child_id)} ended{how}{took}."
 
 
@@ -69,15 +80,15 @@ def subtask_label(mode: str, task_id: str) -> str:
     return one_line(f"{mode} {task_id[-4:]}".strip())
 
 
-def _on_check(event: events.CheckFinished) -> tuple[str, NoteKind]:
+def _on_check(event: events.CheckFinished) -> NoteParts:
     if event.exit_code == 0:
         return f"Check `{event.command}`: nothing to complain about.", "note"
     code = f" (exit code {event.exit_code})" if event.exit_code != 1 else ""
     how = f"it found problems{code}" if event.exit_code is not None else "it could not run to its end"
-    return f"Check `{event.command}`: {how}.{f'{chr(10)}{event.output}' if event.output else ''}", "warning"
+    return f"Check `{one_line(event.command)}`: {how}.", "warning", event.output
 
 
-def _on_hook(event: events.HookReported) -> tuple[str, NoteKind] | None:
+def _on_hook(event: events.HookReported) -> NoteParts | None:
     """What a hook did. Context that it added is for the model."""
     did = {
         "blocked": "blocked it",
@@ -90,8 +101,8 @@ def _on_hook(event: events.HookReported) -> tuple[str, NoteKind] | None:
     }.get(event.outcome)
     if did is None:
         return None
-    words = f"Hook {event.event} (`{event.hook}`) {did}{f': {event.message}' if event.message else '.'}"
-    return words, "warning" if event.outcome in ("failed", "stopped") else "note"
+    words = f"Hook {event.event} (`{one_line(event.hook)}`) {did}{':' if event.message else '.'}"
+    return words, "warning" if event.outcome in ("failed", "stopped") else "note", event.message
 
 
 def _shortened(event: events.ContextShortened) -> str:

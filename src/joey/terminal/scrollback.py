@@ -3,7 +3,7 @@ closed: the end of the conversation, drawn as it was."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TextIO
 
 from rich.console import Group
@@ -18,7 +18,9 @@ from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, To
 def entry_text(entry: Entry) -> str:
     """Everything that an entry says, folded or not."""
     match entry:
-        case UserText(text) | Note(text):
+        case Note(text, _, quoted):
+            return f"{text}\n{quoted}"
+        case UserText(text):
             return text
         case ModelText(words) | Reasoning(words):
             return words.text
@@ -46,12 +48,6 @@ def replies(entries: Iterable[Entry]) -> list[str]:
             found.append(entry.summary)
         goes_on = isinstance(entry, ModelText)
     return found
-
-
-def matches(entries: Sequence[Entry], words: str) -> list[int]:
-    """Where in the conversation these words are."""
-    wanted = words.casefold()
-    return [at for at, entry in enumerate(entries) if not entry.dropped and wanted in entry_text(entry).casefold()]
 
 
 MAX_LINES = 200

@@ -10,10 +10,12 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from joey.app.left_open import LeftOpen
 from joey.app.services import Choices, Services
-from joey.commands import Cancel, SetProfile
+from joey.commands import Cancel, Condense, SetProfile, TakeBack
 from joey.errors import JoeyError
-from joey.events import Event, TodosChanged
+from joey.events import Event, ProfileChanged, TodosChanged
+from joey.frames import own_words
 from joey.journal.replay import TaskState
 from joey.mcp.prompts import ServerPrompts
 from joey.mcp.resources import ServerResources
@@ -105,6 +107,12 @@ class Session:
         """The commands that ran in the background when they were counted last."""
         self._last_context: ContextView | None = None
         """What filled the window when the task ended; None if it was not worked on here."""
+        self._to_compact: set[str] = set()
+        """The tasks that ended before they were compacted, as the user wanted: it is done when they are resumed."""
+        self.enter_continues = False
+        """Whether the screen says that an empty Enter continues the task. Otherwise it sends nothing."""
+        self.warned_of = ""
+        """The last command of the user's, if it was not done because of what would end with it."""
         self._stopping = False
         self._when_ended: list[Callable[[], object]] = []
         self._command_lines: dict[Path, CommandLine] = {}
@@ -135,15 +143,24 @@ class Session:
         return before.jobs != self.status.jobs
 
     def note_status(self, task_id: str, event: Event) -> bool:
-        """The status after an event of the task, or of a subtask; returns whether it is another one now."""
+        """The status after an event of the task, or of a subtask; returns whether it is another one now. An event about
+        the profile may come when another is in force already: what is shown is always that one."""
+        if isinstance(event, ProfileChanged):
+            event = ProfileChanged(self.profile)
         of_one_beside = self.subtasks.beside(task_id) is not None
         before, self.status = self.status, (after_beside if of_one_beside else after)(self.status, event)
         return before != self.status
 
     @property
     def waits(self) -> bool:
-        """Whether the task is there and has nothing to do until the next message."""
-        return self.task is not None and self.task.waits_for_message
+        """Whether the task is there and has nothing to do until the user says what is next."""
+        return self.task is not None and (self.task.waits_for_message or self.task.has_stopped)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the model is done, and there is nothing to interrupt. A plan is a question, and so is whether a task
+        that has stopped is to continue."""
+        return self.task is not None and self.task.waits_for_message and not self.task.plan_waits
 
     @property
     def closing(self) -> bool:
@@ -161,18 +178,25 @@ class Session:
         self._when_ended.append(then)
 
     def end_first(self, then: Callable[[], object]) -> None:
-        """End the task that waits for a message, and do this when it has ended."""
+        """End the task that waits for the user, and do this when it has ended."""
         self.when_ended(then)
-        if self.task is not None and self.task.waits_for_message:
+        if self.task is not None and self.waits:
             self.task.send(Cancel())
 
     def began(self, task: TaskHandle) -> None:
         self.task = task
-        self._named, model = False, task.config.model
+        if (chosen := self.choices.profile) and chosen != task.profile:  # while it was being opened
+            task.send(SetProfile(chosen))
+        if task.id in self._to_compact:
+            self._to_compact.remove(task.id)
+            task.send(Condense())
+        self._named, self.enter_continues, model = False, False, task.config.model
         self.choices = replace(self.choices, model=model.full_name, resume=task.id, mode=None, profile=None)
         self.status = replace(
             self.status, model=model.full_name, window=model.replies.context_window, profile=task.profile
         )
+        if task.state.messages:
+            self._count_again(task.id, task.state)
 
     def ended_with_it(self) -> str:
         """Which commands ended because the task has, in a line; empty if there were none, or it was said already."""
@@ -183,6 +207,8 @@ class Session:
         """The task has ended: what waited for that is done."""
         if self.task is not None:
             self._known, self._last_context = len(self.task.state.messages), self.task.context
+            if self.task.compacts_next:
+                self._to_compact.add(self.task.id)
         self.task, self._stopping, self._seen = None, False, self._written()
         waiting, self._when_ended = self._when_ended, []
         for then in waiting:
@@ -198,7 +224,21 @@ class Session:
             return None  # whoever opens it reports why
         known, self._known, self._seen = self._known, len(state.messages), self._written()
         self._last_context = None
+        self._count_again(self.choices.resume, state)
         return state if self._known != known else None
+
+    def counted(self) -> Status:
+        """The status, with what the task took by now, here and elsewhere."""
+        if self.task is None and self.choices.resume is not None:
+            with suppress(JoeyError, OSError):
+                self._count_again(self.choices.resume, self.services.state(self.choices.resume)[1])
+        return self.status
+
+    def _count_again(self, task_id: str, state: TaskState) -> None:
+        """What the task took so far is what its journal says: another terminal may have worked on it, too."""
+        with suppress(JoeyError, OSError):
+            usage, cost = self.services.spent(task_id)
+            self.status = replace(self.status, usage=usage, last=state.spending.last_usage, cost=cost)
 
     def _written(self) -> int:
         """How much is written in the journal of the task that is resumed next; it only ever grows."""
@@ -212,11 +252,14 @@ class Session:
         self.choices = replace(self.choices, mode=mode or self.choices.mode, model=model or self.choices.model)
         self.status = replace(self.status, mode=mode or self.status.mode, model=model or self.status.model)
 
+    @property
+    def profile(self) -> str:
+        """The profile of approvals that is in force: that of the task, or what was chosen for the next message."""
+        return self.choices.profile or (self.task.profile if self.task is not None else self.status.profile)
+
     def set_profile(self, profile: str) -> None:
         """Another profile of approvals from now on, for the task that runs, or else for the next message."""
-        if self.task is not None:
-            self.task.send(SetProfile(profile))
-        else:
+        if self.task is None or not self.task.send(SetProfile(profile)):
             self.choices = replace(self.choices, profile=profile)
         self._profile = profile
         self.status = replace(self.status, profile=profile)
@@ -227,27 +270,64 @@ class Session:
         return self.task.context if self.task is not None else self._last_context
 
     def begin_new(self) -> None:
-        self._last_context = None
+        self._last_context, self.enter_continues = None, False
+        for each in self._command_lines.values():
+            each.forget()
         mode = self._mode or self.services.setting("mode")
         self.choices = replace(self.choices, mode=mode, resume=None, profile=self._profile)
         profile = self._profile or self.services.profile()
         self.status = Status(mode, self.status.model, profile)
 
     def resume(self, start: str) -> TaskState:
-        """Resume a task with the next message. JoeyError if there is none."""
-        self.choices, self._last_context = replace(self.choices, resume=None), None
+        """Resume a task with the next message. JoeyError if there is none, and all stays as it is."""
         task_id, state, opened = self.services.state(start)
+        self._last_context = None
         self.services = self.services.in_folder_of(opened)
         self.history = InputHistory(self.services.storage / "said.jsonl", self.services.folder)
         self.choices = replace(self.services.choices_for(opened, named=self._named), resume=task_id)
         self._named = False
-        profile = self.services.profile(state.profile)
+        profile = self.services.profile(state.allowed.profile)
         model = self.choices.model or ""
         usage, cost = self.services.spent(task_id)
-        status = Status(state.mode, model, profile, "", usage, state.last_usage, cost)
+        status = Status(state.mode, model, profile, "", usage, state.spending.last_usage, cost)
         self._seen, self._known = self._written(), len(state.messages)
         self.status = after(status, TodosChanged(tuple(state.todos)))
         return state
+
+    @property
+    def queued(self) -> list[str]:
+        """The messages that no model has read: in the task that runs, or in the one that is resumed next."""
+        messages = self.task.queued if self.task is not None else self._left_open.queued
+        return [own_words(message.text) for message in messages]
+
+    @property
+    def _left_open(self) -> LeftOpen:
+        return self.services.left_open(self.choices.resume) if self.choices.resume else LeftOpen()
+
+    def how_to_continue(self) -> str:
+        """What continues the task that is resumed next, for the screen: an empty Enter does from then on, if that is
+        what it says."""
+        resumed, left = self.choices.resume or "", self._left_open
+        self.enter_continues = False
+        if elsewhere := self.services.open_elsewhere(resumed):
+            return f"{elsewhere[0].upper()}{elsewhere[1:]}, then type a message to continue."
+        self.enter_continues = _may_go_on(left)
+        if left.queued:
+            return "Type a message, or press Enter to continue: what is queued is sent with it."
+        if self.enter_continues:
+            return "Type a message, or press Enter to continue."
+        return f"{'It is finished;' if left.is_finished else 'It waits for you:'} type a message to continue."
+
+    def take_back(self) -> str | None:
+        """Forget the last message that no model has read; None if there is none."""
+        queued = self.queued  # as the task has them: the screen may be a moment behind
+        if self.task is not None:
+            return queued[-1] if queued and self.task.send(TakeBack()) else None
+        if not queued or not self.services.take_back(self.choices.resume or ""):
+            return None
+        self._seen = self._written()
+        self.enter_continues = self.enter_continues and _may_go_on(self._left_open)
+        return queued[-1]
 
     def offered_by_servers(self, sign: str) -> list[str]:
         """What the MCP servers of the task have to be typed behind this sign: prompts, or resources."""
@@ -273,3 +353,8 @@ class Session:
     def revoke(self, granted: Granted) -> bool:
         """Have it asked about again; False if it was not allowed."""
         return self.services.revoke(granted, self.choices.resume, self.task)
+
+
+def _may_go_on(left: LeftOpen) -> bool:
+    """Whether the task has something to do without a new message."""
+    return bool(left.queued) or not (left.is_finished or left.waits_for_user)

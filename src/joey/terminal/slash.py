@@ -6,7 +6,7 @@ They are the same in the whole-screen terminal and in the plain one; a `Front` i
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeAlias
@@ -29,6 +29,10 @@ from joey.terminal.subtasks import step_lines
 
 _TASKS_SHOWN = 15
 _MODELS_SHOWN = 30
+NOTHING_QUEUED = "No message waits for the model."
+TYPE_TO_CONTINUE = "Nothing was sent: type a message to continue."
+CHOOSE_TASK = "/resume"
+"""The command that lets the user choose a task."""
 _BUSY = "A task is running; stop it with Esc or Ctrl+C first."
 
 
@@ -68,6 +72,10 @@ class Front(Protocol):
         """Compact the conversation of the task that is not running; the outcome is shown when it is there."""
         ...
 
+    def take_back(self) -> str:
+        """Take back the last message that waits for the model, to be typed again or left; returns what to show."""
+        ...
+
     def set_theme(self, which: str) -> str: ...
 
     def replies(self) -> list[str]:
@@ -98,7 +106,8 @@ def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
 def run_command(front: Front, line: str) -> str:
     """Run a `/` command; what comes back is shown. An error is text, too, and never raised.
 
-    A task that only waits for the next message is in nobody's way: it is ended first, and the reply comes when it has.
+    A task that only waits for the user is in nobody's way: it is ended first, and the reply comes when it has. If
+    commands of its own would end with it, the user has to say so twice.
     """
     name, _, rest = ("quit" if line in QUITTING else line.removeprefix("/")).partition(" ")
     command = COMMANDS.get(ALIASES.get(name, name))
@@ -108,10 +117,16 @@ def run_command(front: Front, line: str) -> str:
         reply = command[1](front, rest.strip())
     except JoeyError as error:
         return str(error)
-    if reply is _BUSY and front.session.waits:
-        front.session.end_first(lambda: front.show(run_command(front, line)))
-        return ""
-    return reply
+    session, again = front.session, front.session.warned_of
+    session.warned_of = ""
+    if reply is not _BUSY or not session.waits:
+        return reply
+    if session.task is not None and session.task.running_commands and again != line:
+        session.warned_of = line
+        commands = ", ".join(map(one_line, session.task.running_commands))
+        return f"This ends what runs in the background (/jobs): {commands}. Type {line} again to do it."
+    session.end_first(lambda: front.show(run_command(front, line)))
+    return ""
 
 
 def _unknown(name: str, own: Mapping[str, str]) -> str:
@@ -121,6 +136,11 @@ def _unknown(name: str, own: Mapping[str, str]) -> str:
     near = [each for each in known if name and each.startswith(name)] or difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(f'/{each}' for each in near[:3])}?" if near else " /help lists the commands."
     return f"There is no /{name}.{hint}"
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, [*known], n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def command_hints(own: Mapping[str, str]) -> dict[str, str]:
@@ -136,7 +156,7 @@ def _mode(front: Front, slug: str) -> str:
         lines = (f"  {each:<14} {one_line(name)}" for each, name in modes.items())
         return "\n".join([f"The mode is {front.session.status.mode}; /mode NAME changes it:", *lines])
     if slug not in modes:
-        return f"There is no mode {slug!r}; there are: {', '.join(modes)}."
+        return f"There is no mode {slug!r}.{_did_you_mean(slug, modes)} There are: {', '.join(modes)}."
     if front.busy:
         return _BUSY
     front.session.choose(mode=slug)
@@ -154,9 +174,9 @@ def switch_model(front: Front, name: str) -> str:
     """Use another model from now on."""
     if "/" not in name:
         return f"A model is named PROVIDER/MODEL, such as anthropic/{name}; `joey models` lists the providers."
+    front.session.services.check_model(name)  # before anything is ended for a model that cannot be used
     if front.busy:
         return _BUSY
-    front.session.services.check_model(name)
     front.session.choose(model=name)
     return f"The model is now {name}."
 
@@ -177,11 +197,14 @@ def _tasks(front: Front, _rest: str) -> str:
 
 def _task_title(task: TaskLine, here: Path) -> str:
     elsewhere = f"  ({one_line(str(task.folder))})" if task.folder not in (None, here) else ""
-    return f"{one_line(task.text)[:60]}{elsewhere}"
+    return f"{one_line(task.title or task.text)[:60]}{elsewhere}"
 
 
 def _resume(front: Front, start: str) -> str:
-    if front.busy:
+    """While the user chooses, a task that waits for the next message stays as it is."""
+    if start:
+        front.session.services.state(start)  # before anything is ended for a task that is not there
+    if front.busy and (start or not front.session.waits):
         return _BUSY
     if start:
         return resume_task(front, start)
@@ -199,10 +222,7 @@ def resume_task(front: Front, start: str) -> str:
     front.show_task(state)
     here = session.services.folder
     where = f" It works in {one_line(str(here))}, and so does this terminal now." if here != before else ""
-    how = "It is finished; type a message" if state.is_finished else "Type a message, or press Enter"
-    if elsewhere := session.services.open_elsewhere(session.choices.resume or ""):
-        how = f"{elsewhere[0].upper()}{elsewhere[1:]}, then type a message"
-    return f"Task {session.choices.resume}.{where}{_other_model(session, state)} {how} to continue."
+    return f"Task {session.choices.resume}.{where}{_other_model(session, state)} {session.how_to_continue()}"
 
 
 def _other_model(session: Session, state: TaskState) -> str:
@@ -244,7 +264,7 @@ async def _read_context(session: Session) -> str:
 
 
 def _cost(front: Front, _rest: str) -> str:
-    return cost_lines(front.session.status)
+    return cost_lines(front.session.counted())
 
 
 def cost_lines(status: Status) -> str:
@@ -272,7 +292,7 @@ def _mcp(front: Front, rest: str) -> str:
 
 def _hooks(front: Front, _rest: str) -> str:
     lines = [f"  {one_line(each)}" for each in front.session.services.hooks()]
-    return "\n".join(["Hooks:", *lines]) if lines else "There are no hooks; docs/guides/hooks.md shows how to add one."
+    return "\n".join(["Hooks:", *lines]) if lines else "There are no hooks; `joey hooks --help` says where to set them."
 
 
 def _copy(front: Front, which: str) -> str:
@@ -284,6 +304,10 @@ def _copy(front: Front, which: str) -> str:
             f"There is no reply {back}: the number counts back, to {len(found)}." if found else "There is no reply yet."
         )
     return front.copy_text(found[-back])
+
+
+def _unqueue(front: Front, _rest: str) -> str:
+    return front.take_back()
 
 
 def _permissions(front: Front, rest: str) -> str:
@@ -353,18 +377,19 @@ def _redo(front: Front, rest: str) -> str:
 
 
 def _step_files(front: Front, step: Step, rest: str) -> str:
-    if front.busy:
+    how: How = "now" if rest == "now" else "anyway" if rest == "anyway" else ""
+    if front.busy and (how or not front.session.waits):
         return _BUSY
     if front.session.choices.resume is None:
         return f"There is no task to {step} changes of."
-    how: How = "now" if rest == "now" else "anyway" if rest == "anyway" else ""
     return front.session.services.step_files(front.session.choices.resume, step, how)
 
 
 def _theme(front: Front, which: str) -> str:
-    if which not in THEMES:
-        unknown = f"There is no theme {which!r}. " if which else ""
-        return f"{unknown}Type /theme and one of: {', '.join(THEMES)}."
+    known = ("auto", *THEMES)
+    if which not in known:
+        unknown = f"There is no theme {which!r}.{_did_you_mean(which, known)} " if which else ""
+        return f"{unknown}Type /theme and one of: {', '.join(known)}."
     front.session.services.keep_setting("terminal.theme", which)
     return front.set_theme(which)
 
@@ -411,6 +436,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "resume": ("choose a task to resume, or name one", _resume),
     "compact": ("summarize the old part of the conversation, to make room", _compact),
     "context": ("what fills the model's window", _context),
+    "unqueue": ("take back the last message that waits for the model", _unqueue),
     "cost": ("tokens, cache and cost", _cost),
     "tools": ("the tools of this mode", _tools),
     "permissions": ("list and revoke what you allowed with an answer", _permissions),

@@ -12,6 +12,8 @@ from joey.usage import Usage
 
 _BAR = 8
 _NEARLY_FULL = 0.8
+_WAITING = "waiting"
+"""For the next attempt. How long still is counted down in the line above the input (`joey.terminal.activity`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,14 @@ def after(status: Status, event: events.Event) -> Status:
     match event:
         case events.TaskStarted() | events.SubtaskClosed(beside=False) | events.ModeChanged():
             return _in_mode(status, event)
-        case events.TurnStarted():
-            return replace(status, activity="thinking")
+        case (
+            events.TurnStarted()
+            | events.TextStarted()
+            | events.ReasoningStarted()
+            | events.ToolCallStarted()
+            | events.PromptProgressed()
+        ):
+            return _at_work(status, event)
         case events.UsageReported():
             return replace(status, last=Usage.of(event))
         case events.TurnFinished(_, usage, cost):
@@ -55,10 +63,10 @@ def after(status: Status, event: events.Event) -> Status:
             return replace(status, usage=status.usage + usage, last=last, cost=added(status.cost, cost))
         case events.ToolRunStarted(_, name):
             return replace(status, activity=one_line(name))
-        case events.RetryScheduled(_, seconds) | events.RequestDelayed(seconds):
-            return replace(status, activity=f"waiting {seconds:.0f} s")
-        case events.CompletionRequested():
-            return replace(status, activity="")
+        case events.RetryScheduled() | events.RequestDelayed():
+            return replace(status, activity=_WAITING)
+        case events.CompletionRequested(plan=plan):  # the result of a subtask waits for an answer, and so does a plan
+            return replace(status, activity="your turn" if plan or status.above else "")
         case events.ApprovalRequested() | events.QuestionRequested() | events.ContinueRequested():
             return replace(status, activity="your turn")
         case events.ProfileChanged(profile):
@@ -72,6 +80,12 @@ def after(status: Status, event: events.Event) -> Status:
             return replace(status, activity="")
         case _:
             return status
+
+
+def _at_work(status: Status, event: events.Event) -> Status:
+    """The model begins, or the attempt that was waited for answers."""
+    begins = isinstance(event, events.TurnStarted) or status.activity == _WAITING
+    return replace(status, activity="thinking") if begins else status
 
 
 def after_beside(status: Status, event: events.Event) -> Status:

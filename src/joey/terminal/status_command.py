@@ -20,7 +20,7 @@ from typing import Any
 from joey import __version__
 from joey.system.visible import as_on_screen, one_line
 from joey.task.own_commands import OwnCommandEnded, run_own_command
-from joey.terminal.session import Session
+from joey.terminal.status import Status
 from joey.tools.shell.environment import command_environment
 
 EVERY = 0.3
@@ -29,18 +29,17 @@ MAX_FAILURES = 3
 _MAX_WORDS = 300
 
 
-def status_json(session: Session) -> dict[str, Any]:
+def status_json(status: Status, folder: Path, task: str, journal: Path | None) -> dict[str, Any]:
     """What the command is told. Names are those that Claude Code's status line has."""
-    status, folder, task = session.status, str(session.services.folder), session.choices.resume or ""
-    model = status.model
+    model, place = status.model, str(folder)
     used, window = status.last.total, status.window
     return {
         "hook_event_name": "Status",
         "session_id": task,
-        "transcript_path": str(session.services.journal_path(task)) if task else "",
-        "cwd": folder,
+        "transcript_path": str(journal) if journal else "",
+        "cwd": place,
         "model": {"id": model, "display_name": model.rpartition("/")[2]},
-        "workspace": {"current_dir": folder, "project_dir": folder},
+        "workspace": {"current_dir": place, "project_dir": place},
         "version": __version__,
         "output_style": {"name": "default"},
         "cost": {"total_cost_usd": status.cost or 0.0},

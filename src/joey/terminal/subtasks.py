@@ -92,6 +92,9 @@ class SubtaskTree:
         elif isinstance(event, events.SubtaskClosed) and event.child_id in self.subtasks:
             closed = self.subtasks[event.child_id]
             closed.outcome, closed.doing = event.outcome, ""
+        elif isinstance(event, events.TaskStarted) and event.parent_id and task_id not in self.subtasks:
+            # One that was interrupted, and continues with its task: its opening was reported before.
+            self.subtasks[task_id] = Subtask(task_id, event.parent_id, event.mode, model=event.model, text=event.text)
         elif task_id in self.subtasks:
             _note(self.subtasks[task_id], event)
 

@@ -9,31 +9,26 @@ because a subtask counts its calls for itself. How calls of a tool are shown is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from joey import events
 from joey.effects import Todo
-from joey.frames import is_users_answer, own_words, users_words
-from joey.messages import (
-    ImageBlock,
-    Message,
-    ReasoningBlock,
-    Shown,
-    TextBlock,
-    ToolResult,
-    ToolResultBlock,
-    ToolUseBlock,
-)
-from joey.task.wording import ACCEPTED, PLAN_ACCEPTED, typed_words
+from joey.frames import is_users_answer, own_words
+from joey.messages import Shown, TextBlock, ToolResult
+from joey.task.wording import ACCEPTED, PLAN_ACCEPTED, PLAN_DECLINED, SHOWN, UNDECIDED, is_users_no
 from joey.terminal.notes import NoteKind, note_on
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
-from joey.wire import JsonValue
+from joey.wire import ArgumentPath, JsonValue
 
 LONG_ANSWER = 4_000
 """From so many characters on, an answer is cut between paragraphs, so that drawing it as it grows stays cheap."""
+INTERRUPTED = "interrupted"
+ELSEWHERE = "in progress in another terminal"
+DECLINED, DENIED = "declined", "denied"
+"""The status of a plan that the user did not want, and of a call that they did not approve."""
 KEPT_OUTPUT = 200_000
 """How many characters of a command's live output are kept for the screen."""
 
@@ -110,7 +105,7 @@ class Card(Entry):
     call_id: str
     name: str
     state: CallState = "growing"
-    arguments: dict[events.ArgumentPath, Growing] = field(default_factory=dict)
+    arguments: dict[ArgumentPath, Growing] = field(default_factory=dict)
     output: Growing = field(default_factory=Growing)
     shown: tuple[Shown, ...] = ()
     result: str = ""
@@ -153,6 +148,8 @@ class Note(Entry):
 
     text: str
     kind: NoteKind = "note"
+    quoted: str = ""
+    """Words of others that belong to it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -172,6 +169,10 @@ class Transcript:
         """The requests nobody has answered yet, the oldest first, each with its task."""
         self.waiting: list[UserText] = []
         """The messages of the user that the model has not read yet."""
+        self.unheard: Sequence[str] = ()
+        """Which of them came too late for the request that goes out, as the task has them."""
+        self.left_waiting: list[UserText] = []
+        """Those of before the task was opened, until it is."""
         self._cards: dict[tuple[str, str], Card] = {}
         self._answers: dict[str, ModelText] = {}
         self._thoughts: dict[str, Reasoning] = {}
@@ -189,6 +190,16 @@ class Transcript:
     def add(self, entry: Entry) -> Entry:
         self.entries.append(entry)
         return entry
+
+    def show_earlier(self, task_id: str, entries: Sequence[Entry], *, elsewhere: bool = False) -> None:
+        """What a task that is resumed has behind it. A call that was interrupted may still get its result: a subtask
+        comes back. Where the task is open `elsewhere`, nothing was interrupted."""
+        self.entries += entries
+        for card in entries:
+            if isinstance(card, Card) and card.status == INTERRUPTED:
+                self._cards[task_id, card.call_id] = card
+                if elsewhere and not card.result:
+                    card.state, card.status = "running", ELSEWHERE
 
     def open_with(self, text: str) -> Entry:
         """A message that a task is opened with, which may take a moment: it is shown before the task begins."""
@@ -230,12 +241,9 @@ class Transcript:
             case events.TodosChanged(todos):
                 return [self.add(TodoList(todos))]
             case events.UserMessageQueued(text):
-                self.waiting.append(UserText(own_words(text), queued=True))
-                return [self.add(self.waiting[-1])]
-            case events.UserMessageTakenBack() if self.waiting:
-                taken = self.waiting.pop()
-                taken.dropped = True
-                return [taken]
+                return [self._queued(own_words(text))]
+            case events.UserMessageTakenBack(text) if self.waiting:
+                return [_taken_back(own_words(text), self.waiting)]
             case events.TaskCompleted():
                 return self._completed(task_id)
             case events.TaskFinished() | events.TaskAborted():
@@ -244,24 +252,66 @@ class Transcript:
             case _:
                 return self._request(task_id, event)
 
+    def show_waiting(self, texts: Iterable[str]) -> None:
+        """Messages that still waited for the model when the task was left: they go out first, before what is next."""
+        self.left_waiting = [UserText(text, queued=True) for text in texts]
+        self.entries += self.left_waiting
+
+    def wait_with(self, text: str) -> Entry:
+        """A message that was sent before the task was there for it."""
+        self.left_waiting.append(UserText(text, queued=True))
+        return self.add(self.left_waiting[-1])
+
+    def take_back(self, text: str) -> list[Entry]:
+        """The last of these with this text is not to be sent."""
+        return [_taken_back(text, self.left_waiting)] if text and self.left_waiting else []
+
+    def keep_waiting(self) -> list[Entry]:
+        """The task has ended: what still waits goes out when it is resumed."""
+        read = self._read()
+        self.left_waiting, self.waiting = [*self.waiting, *self.left_waiting], []
+        return read
+
+    def _queued(self, text: str) -> Entry:
+        known = next((each for each in self.left_waiting if each.text == text), None)
+        if known is not None:  # it is on the screen already
+            self.left_waiting.remove(known)
+        queued = known or UserText(text, queued=True)
+        self.waiting.append(queued)
+        return queued if known is not None else self.add(queued)
+
+    def _read(self) -> list[Entry]:
+        """The model has read what is not `unheard`."""
+        read = [message for message in self.waiting if message.text not in self.unheard]
+        self.waiting = [message for message in self.waiting if message.text in self.unheard]
+        for message in read:
+            message.queued = False
+        return [*read]
+
     def _start(self, task_id: str, event: events.TaskStarted) -> list[Entry]:
         opening, self._opening = self._opening, None
         if event.parent_id:
             self._subtasks.add(task_id)
-        if event.resumed or opening is not None:
+        if event.resumed:
+            return self._no_longer_elsewhere(task_id)
+        if opening is not None:
             return []
         words = own_words(event.text)
         if event.parent_id:  # words of the model, which must not look like the user's
-            return [self.add(Note(f"The model's instructions to the subtask: {words}"))]
+            return [self.add(Note("The model's instructions to the subtask:", quoted=words))]
         return [self.add(UserText(words))]
+
+    def _no_longer_elsewhere(self, task_id: str) -> list[Entry]:
+        """The task is open here now: what had no result by then was interrupted."""
+        left = [card for (task, _), card in self._cards.items() if task == task_id and card.status == ELSEWHERE]
+        for card in left:
+            card.state, card.status = "failed", INTERRUPTED
+        return [*left]
 
     def _turn(self) -> list[Entry]:
         """A request goes out, and takes along what waited."""
         self._turn_began, self._turn_open = len(self.entries), True
-        read, self.waiting = self.waiting, []
-        for message in read:
-            message.queued = False
-        return [*read]
+        return self._read()
 
     def _noted_if_empty(self) -> list[Entry]:
         """A reply with nothing in it is a line: the user waited for it."""
@@ -279,6 +329,8 @@ class Transcript:
         """That a task was stopped is one line: the next message continues it, so there is no end to report."""
         if isinstance(event, events.TaskAborted):
             self._aborted[task_id] = event.reason
+            if self.is_subtask(task_id):
+                return []  # how it ended is told with its end; its task may go on
         elif event.outcome == "cancelled" and self._aborted.pop(task_id, None) == event.message:
             return []
         return self._noted(event)
@@ -347,7 +399,7 @@ class Transcript:
             card.state, card.result = "failed", event.message
         elif isinstance(event, events.ToolCallFinished):
             card = card or self._new_card(task_id, event.call_id, event.name)
-            card.state, card.arguments = "ready", _grown(event.arguments)
+            card.state, card.arguments = "ready", grown(event.arguments)
         elif card is not None and event.path:
             card.arguments.setdefault(event.path, Growing()).add(event.text)
         return [card] if card else []
@@ -373,8 +425,8 @@ class Transcript:
         return [card]
 
     def _completed(self, task_id: str) -> list[Entry]:
-        """The result that the model proposed last is one: it passed the checks."""
-        proposed = self._last_results(task_id)
+        """The result that the model proposed last is one, unless it was refused: then an answer completed the task."""
+        proposed = [card for card in self._last_results(task_id) if card.state != "failed"]
         for card in proposed:
             card.state = "done"
         return [*proposed]
@@ -401,7 +453,7 @@ class Transcript:
                 card.state, card.result = "done", "It ended with the task."
                 yield card
             elif task == task_id and card.state not in ("done", "failed"):
-                card.state, card.status = "failed", "interrupted"
+                card.state, card.status = "failed", INTERRUPTED
                 yield card
 
     def _drop_turn(self) -> Iterable[Entry]:
@@ -460,6 +512,15 @@ class Transcript:
         self.pending = [each for each in self.pending if (each[0], each[1].request_id) != (task_id, request_id)]
 
 
+def _taken_back(text: str, waiting: list[UserText]) -> Entry:
+    """Take the last one with this text out of those that wait. It need not be the last of all: some wait for a subtask,
+    others for its task."""
+    taken = next((each for each in reversed(waiting) if each.text == text), waiting[-1])
+    waiting.remove(taken)
+    taken.dropped = True
+    return taken
+
+
 def settle(card: Card, result: ToolResult) -> None:
     """The card of a call that has its result. A proposed result that comes back was refused, unless it was the user who
     answered or accepted it."""
@@ -469,60 +530,21 @@ def settle(card: Card, result: ToolResult) -> None:
     if not card.status and result.exit is not None and result.exit.code:
         card.status = str(result.exit)
     card.shown, card.result = result.shown, "\n".join(own)
+    if result.is_error and card.state != "running" and is_users_no(card.result):  # a tool that ran may say so itself
+        card.status = DENIED
     if card.display.role == "result":
-        seen = card.state == "done" and not result.is_error
+        # What a profile adds for the model, such as files, stands in blocks of its own behind the user's words.
+        card.result = next(filter(is_users_answer, own), card.result)
+        seen = card.state == "done" and not result.is_error and not card.result.startswith(PLAN_DECLINED)
         is_plan = card.result.startswith(PLAN_ACCEPTED)
-        accepted, card.is_plan = is_plan or card.result == ACCEPTED, card.is_plan or is_plan
+        declined = card.result.startswith(PLAN_DECLINED)
+        accepted, card.is_plan = is_plan or card.result in (ACCEPTED, SHOWN), card.is_plan or is_plan or declined
+        card.status = DECLINED if declined else INTERRUPTED if card.result == UNDECIDED else card.status
         card.state = "done" if seen or accepted or is_users_answer(card.result) else "failed"
     else:
         left = any(map(card.display.left_running, own))
         card.state = "failed" if result.is_error or card.status else "background" if left else "done"
 
 
-def _grown(arguments: JsonValue) -> dict[events.ArgumentPath, Growing]:
+def grown(arguments: JsonValue) -> dict[ArgumentPath, Growing]:
     return {path: Growing(text) for path, text in flat(arguments).items()}
-
-
-def _answer_to(card: Card) -> str:
-    """What the user answered, where the call's result is their answer."""
-    return users_words(card.result) if is_users_answer(card.result) else ""
-
-
-def entries_of(
-    messages: Sequence[Message],
-    display_of: Callable[[str], Display] = builtin_display,
-    *,
-    shown: Mapping[str, tuple[Shown, ...]] | None = None,
-    interrupted: Mapping[int, str] | None = None,
-) -> list[Entry]:
-    """An earlier conversation as entries: for a task that is resumed. `shown` is what the user saw of its calls,
-    `interrupted` what came of replies that were cut off, by the number of messages before them."""
-    entries: list[Entry] = []
-    cards: dict[str, Card] = {}
-    for number, message in enumerate((*messages, Message("user", ()))):
-        if cut := (interrupted or {}).get(number):
-            entries.append(ModelText(Growing(cut), is_open=False))
-        for block in message.content:
-            match block:
-                case TextBlock(text) if message.role == "assistant":
-                    entries.append(ModelText(Growing(text), is_open=False))
-                case TextBlock(text):
-                    entries += [UserText(text)] if (text := typed_words(text)) else []
-                case ReasoningBlock(text):
-                    entries += [Reasoning(Growing(text), is_open=False)] if text else []
-                case ToolUseBlock(call_id, name, arguments):
-                    cards[call_id] = Card(call_id, name, "ready", _grown(arguments), display=display_of(name))
-                    entries.append(cards[call_id])
-                case ToolResultBlock(call_id, content, is_error) if call_id in cards:
-                    settle(cards[call_id], ToolResult(content, (shown or {}).get(call_id, ()), is_error))
-                    entries += [UserText(text)] if (text := _answer_to(cards[call_id])) else []
-                case ImageBlock():
-                    entries.append(Note("[an image]"))
-                case _:
-                    pass
-    for card in cards.values():
-        if card.state == "background":
-            card.state, card.result = "done", "It ran in the background, in an earlier session."
-        if card.state == "ready":  # only the result that was accepted has no answer
-            card.state, card.status = ("done", "") if card.display.role == "result" else ("failed", "interrupted")
-    return entries

@@ -55,5 +55,9 @@ class CommandLine:
         outputs, self._outputs = self._outputs, []
         return with_outputs(text, outputs)
 
+    def forget(self) -> None:
+        """What was printed so far concerns a task that is over."""
+        self._outputs = []
+
     async def close(self) -> None:
         await self._commands.close()

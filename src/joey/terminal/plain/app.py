@@ -3,10 +3,11 @@
     idle  --a line-->  a task runs, as in `conversation`  --it ends-->  idle
     idle: a message for a new task or for the last one; a backslash at the end of a line continues it
 
-When the model is done, its task still waits for the next message, with the same prompt; an empty line ends it.
-`/` commands work at any time.
+When the model is done, its task still waits for the next message, with the same prompt; an empty line ends it. When
+none waits, an empty line continues a task only where the line above the prompt says so. `/` commands work at any time.
 
-At a keyboard, lines are read at any time: what is typed while Joey works waits for the model. From a pipe or a file,
+At a keyboard, lines are read at any time: what is typed while Joey works waits for the model. What still waits when the
+task ends is listed above the prompt, with what sends it. Ctrl+D quits, whatever runs. From a pipe or a file,
 one line is read for each request, and it is echoed, so that the output reads like a conversation. After the end of
 such input nobody can answer: requests get the cautious answer, as with `joey run`.
 """
@@ -40,10 +41,20 @@ from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.plain.margin import BAR, INDENT, Margin, behind
+from joey.terminal.plain.writer import TAKES_BACK
+from joey.terminal.resumed import entries_of
 from joey.terminal.scrollback import replies
 from joey.terminal.session import Session
-from joey.terminal.slash import is_for_the_terminal, list_models, list_permissions, resume_task, run_command
-from joey.terminal.transcript import ModelText, UserText, entries_of
+from joey.terminal.slash import (
+    NOTHING_QUEUED,
+    TYPE_TO_CONTINUE,
+    is_for_the_terminal,
+    list_models,
+    list_permissions,
+    resume_task,
+    run_command,
+)
+from joey.terminal.transcript import ModelText, UserText
 from joey.terminal.users_commands import is_command
 from joey.terminal.welcome import welcome
 
@@ -51,6 +62,7 @@ _CHUNK = 65536
 _KEYS = """\
   Enter     send; a backslash before it continues on the next line
   /help     the commands; @FILE names a file, !COMMAND runs one of yours
+  /unqueue  take back the last message that still waits for the model
   Ctrl+C    stop what runs; Ctrl+D quits, and the task can be resumed"""
 
 
@@ -141,7 +153,7 @@ class Plain:
             await self._run_users_command(text)
         elif note := note_in(text):
             await self._add_note(note, lines)
-        elif text or self.session.choices.resume:
+        elif text or self.session.enter_continues:
             try:
                 named = [each for each in images_in(text, services.folder) if not each.mentioned]
                 images = [services.image(each.path) for each in named]
@@ -151,7 +163,16 @@ class Plain:
             text = self.session.for_the_model(text)
             await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
             for line in self._talk.unsent if self._talk else ():
-                await self._heard(line, lines)
+                await self._heard_late(line, lines)
+        elif self.session.choices.resume:
+            self._print(TYPE_TO_CONTINUE)
+
+    async def _heard_late(self, line: str, lines: LineSource) -> None:
+        """A line that came when the task had ended."""
+        if self._closing:
+            self._print(f"(not sent: {line})")
+        else:
+            await self._heard(line.strip(), lines)
 
     async def _show_late(self) -> None:
         late, self._late = self._late, None
@@ -207,10 +228,12 @@ class Plain:
             self._code = 1
         finally:
             self.session.ended()
+        self._show_queued()
 
     async def _converse(self, task: TaskHandle, talk: Conversation, lines: LineSource) -> None:
         finished = await (converse(task, talk, lines.fd) if lines.is_keyboard else _read_to(task, talk, lines))
         self._code = EXIT_CODES[finished.outcome]
+        self._closing = self._closing or talk.input_ended
 
     def _print(self, text: str, end: str = "\n") -> None:
         self._out.write(visible(text) + end)
@@ -233,6 +256,26 @@ class Plain:
             self._print(self._behind(text, "> ", INDENT))
         for text in replies:
             self._print(self._behind(text, BAR, BAR))
+        self._list_queued(TAKES_BACK)
+
+    def _show_queued(self) -> None:
+        """After the end of a task: what still waits for the model, and what sends it."""
+        if self._talk is None or self._talk.reader_left:
+            return
+        if self._closing:
+            self._list_queued("queued; sent when you resume the task and continue")
+        elif self._list_queued(TAKES_BACK):
+            self._print(self.session.how_to_continue())
+
+    def _list_queued(self, hint: str) -> bool:
+        queued = self.session.queued
+        for text in queued:
+            self._print(f"{self._behind(text, '› ', INDENT)}  ({hint})")
+        return bool(queued)
+
+    def take_back(self) -> str:
+        taken = self.session.take_back()
+        return NOTHING_QUEUED if taken is None else f"Taken back, not sent: {taken}"
 
     def _behind(self, text: str, first: str, others: str) -> str:
         """Words of others, so that no row of them looks like one of ours."""
@@ -247,7 +290,7 @@ class Plain:
 
     def choose_task(self) -> None:
         """In lines there is nothing to choose from: it is the last one, and `/tasks` lists the others."""
-        self._print(resume_task(self, "last"))
+        self._print(run_command(self, "/resume last"))
 
     def choose_model(self) -> None:
         self._print(list_models(self.session.services.model_choices()))

@@ -11,8 +11,8 @@ where nobody sees it any more, is taken out of the terminal's buffer, and a line
     continuing   y, n, or a hint for the model
     the model is done   any words are the next message; an empty line accepts what it did
 
-Elsewhere an empty line answers nothing: the prompt is shown again. The end of the input cancels the task. A line that
-`command` has an answer to is neither: it is for the program itself.
+Elsewhere an empty line answers nothing: the prompt is shown again. The end of the input (Ctrl+D at a keyboard) cancels
+the task. A line that `command` has an answer to is neither: it is for the program itself.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import TextIO
 from joey import events
 from joey.app.running import run_headless
 from joey.commands import Answer, Cancel, Say
+from joey.frames import own_words
 from joey.permissions import Scope
 from joey.system.visible import one_line
 from joey.task.requests import unattended
@@ -37,8 +38,10 @@ from joey.task.task import TaskHandle
 from joey.terminal.plain.writer import Writer
 
 _YES, _NO = ("y", "yes"), ("n", "no")
-_PLAN = {"y": "ask", "yes": "ask", "1": "ask", "e": "edits", "edits": "edits", "2": "edits"}
+_PLAN = {"y": "ask", "yes": "ask", "1": "ask", "2": "edits"}
 """The profile with which a plan is carried out, by what is typed."""
+_EDIT_PLAN = ("e", "3")
+"""What opens the plan in an editor, where there is a whole screen."""
 _ALWAYS: dict[str, Scope] = {
     "2": "task", "a": "task", "always": "task", "3": "project", "p": "project", "project": "project",
 }  # fmt: skip
@@ -66,11 +69,15 @@ class Conversation:
         self.keyboard: Keyboard | None = None
         self.unsent: list[str] = []
         """Lines that came when the task had ended: they are for what comes after it."""
+        self.input_ended = False
+        """Whether there will be no more lines, because the user wants to quit, or the terminal is gone."""
 
     def attend(self, task: TaskHandle) -> None:
         self._task = task
 
     def watch(self, task_id: str, event: events.Event) -> None:
+        if isinstance(event, events.TurnStarted) and self._task is not None:
+            self._writer.unheard = [own_words(message.text) for message in self._task.queued]
         self._writer.watch(task_id, event)
         if isinstance(
             event,
@@ -83,16 +90,18 @@ class Conversation:
             if len(self._open) == 1:
                 self._show_first()
         elif isinstance(event, events.RequestAnswered):
-            self._answered_elsewhere(event.request_id)
+            self._answered_elsewhere(event)
 
-    def _answered_elsewhere(self, request_id: str) -> None:
-        """Somebody else was first, at another front end: the next line is for what is still open."""
-        answered = next((each for each in self._open if each.request_id == request_id), None)
+    def _answered_elsewhere(self, event: events.RequestAnswered) -> None:
+        """Somebody else was first, at another front end: the next line is for what is still open. A result is also
+        taken as it is when the task is stopped."""
+        answered = next((each for each in self._open if each.request_id == event.request_id), None)
         if answered is None:
             return
         first = answered is self._open[0]
         self._open.remove(answered)
-        self.echo("\n  (answered elsewhere)")
+        if not (isinstance(event, events.CompletionAnswered) and event.accepted):
+            self.echo("\n  (answered elsewhere)")
         self._writer.prompting = bool(self._open)
         if not self._open:
             self.waiting.clear()
@@ -103,7 +112,7 @@ class Conversation:
         """A line that was typed; None when there will be no more."""
         assert self._task is not None
         if line is None:
-            self._task.send(Cancel("the input ended"))
+            self._end()
         elif (reply := self._command(line.strip())) is not None:
             self.echo(reply)
             if self._open:
@@ -113,8 +122,24 @@ class Conversation:
         elif line.strip() and not self._task.send(Say(line.strip())):
             self.unsent.append(line)
 
+    def _end(self) -> None:
+        assert self._task is not None
+        self.input_ended = True
+        if self._writer.prompting:
+            self._writer.write("")  # the prompt is left without an answer
+        self.close()
+        self._task.send(Cancel("the input ended"))
+
     def _answer(self, request: events.Request, line: str) -> None:
-        if not line and not isinstance(request, events.CompletionRequested):
+        if not line and (not isinstance(request, events.CompletionRequested) or request.plan):
+            self._prompt()
+            return
+        if isinstance(request, events.ApprovalRequested) and _is_conditional(line):
+            self.echo(_CONDITIONAL)
+            self._prompt()
+            return
+        if isinstance(request, events.CompletionRequested) and request.plan and line.lower() in _EDIT_PLAN:
+            self.echo(_NO_EDITOR)
             self._prompt()
             return
         self._give(answer_to(request, line))
@@ -138,6 +163,7 @@ class Conversation:
 
     def close(self) -> None:
         """Open requests will not be answered."""
+        self._writer.prompting = False
         self._open.clear()
         self.waiting.clear()
 
@@ -178,12 +204,12 @@ class Conversation:
 def prompt_for(request: events.Request) -> str:
     match request:
         case events.ApprovalRequested():
-            lasting = ", [2] always in this task, [3] always in this project folder" if request.always else ""
-            return f"Approve? [y]es{lasting}, [n]o, or why not: "
+            return f"Approve? [y]es{_lasting(request)}, [n]o, or why not: "
         case events.QuestionRequested(_, _, suggestions):
             return "Your answer, or a number: " if suggestions else "Your answer: "
         case events.CompletionRequested(plan=True):
-            return "Carry out the plan? [y]es and ask before changes, [2] ask before commands only, or what to change: "
+            how = "[y]es and ask before changes, [2] ask before commands only, [n]o"
+            return f"Carry out the plan? {how}, or what to change: "
         case events.CompletionRequested(plain=True):
             return "> "
         case events.CompletionRequested():
@@ -192,20 +218,30 @@ def prompt_for(request: events.Request) -> str:
             return "Continue? [y]es, [n]o, or a hint for the model: "
 
 
+def _lasting(request: events.ApprovalRequested) -> str:
+    if not request.always:
+        return ""
+    if "project" not in request.scopes:
+        return ", [2] always in this subtask"
+    return ", [2] always in this task, [3] always in this project folder"
+
+
 def answer_to(request: events.Request, line: str) -> Answer:
     """The answer that this line gives."""
     request_id = request.request_id
     match request:
         case events.ApprovalRequested():
-            return _approval(request_id, line)
+            return _approval(request, line)
         case events.QuestionRequested(_, _, suggestions):
             picked = int(line) - 1 if line.isascii() and line.isdigit() else -1
             text = suggestions[picked].text if 0 <= picked < len(suggestions) else line
             return Answer(request_id, yes=True, text=text)
         case events.CompletionRequested(plan=True) if line.lower() in _PLAN:
             return Answer(request_id, yes=True, profile=_PLAN[line.lower()])
+        case events.CompletionRequested(plan=True) if line.lower() in _NO:
+            return Answer(request_id)
         case events.CompletionRequested():
-            accepts = not line or line.lower() in _YES
+            accepts = not line or (not request.plain and line.lower() in _YES)
             return Answer(request_id, yes=accepts, text="" if accepts else line)
         case events.ContinueRequested():
             if line.lower() in (*_YES, *_NO):
@@ -213,14 +249,29 @@ def answer_to(request: events.Request, line: str) -> Answer:
             return Answer(request_id, text=line)
 
 
-def _approval(request_id: str, line: str) -> Answer:
-    if line.lower() in _ALWAYS:
-        return Answer(request_id, yes=True, always=True, scope=_ALWAYS[line.lower()])
-    first, _, rest = ("yes" if line == "1" else line).partition(" ")
-    word = first.rstrip(",.:;!").lower()
-    if word in _YES:
-        return Answer(request_id, yes=True, text=rest.strip())
-    return Answer(request_id, text=rest.strip() if word in _NO else line)
+def _approval(request: events.ApprovalRequested, line: str) -> Answer:
+    request_id, scope = request.request_id, _ALWAYS.get(line.lower())
+    if scope in request.scopes and request.always:
+        return Answer(request_id, yes=True, always=True, scope=scope)
+    word, rest = _first_word("yes" if line == "1" else line)
+    if word in _YES and not rest:
+        return Answer(request_id, yes=True)
+    return Answer(request_id, text=rest if word in _NO else line)
+
+
+def _is_conditional(line: str) -> bool:
+    """Whether it is a yes with words, which the call as it is may not do justice to."""
+    word, rest = _first_word(line)
+    return word in _YES and bool(rest)
+
+
+def _first_word(line: str) -> tuple[str, str]:
+    first, _, rest = line.partition(" ")
+    return first.rstrip(",.:;!").lower(), rest.strip()
+
+
+_NO_EDITOR = "Plain lines open no editor, so nothing is carried out yet: type what to change in the plan."
+_CONDITIONAL = "Type y alone to approve it as it is, or n and your words to say what should be different."
 
 
 async def converse(
@@ -289,6 +340,8 @@ class Keyboard:
         self._lines += lines
         self._pass_on()
         if not data:
+            words, self._rest = one_line(self._rest), ""
+            self._conversation.echo(f"\n  (not sent: {words})" if words.strip() else "")
             self._conversation.heard(None)
         return bool(data)
 

@@ -19,7 +19,7 @@ Where the caller prints the result, a text of the model waits until it is clear 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
@@ -50,6 +50,7 @@ _WITHIN_A_REPLY = (
     events.TurnFinished,
     events.TaskCompleted,
 )
+TAKES_BACK = "queued; /unqueue takes it back"
 _SECONDS_A_FRAME = 0.05
 _TAIL = 10
 """How many lines are seen of a text that grows."""
@@ -63,7 +64,7 @@ class Writer:
         typed here, and is on the terminal already."""
         self.console = SafeConsole(out, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self._transcript = Transcript()
-        self._look = Look()
+        self._look = _TypedLook() if typed else Look()
         self._results = results
         self._typed = typed
         self._growing = _Growing(self.console) if grows and self.console.is_terminal else None
@@ -85,7 +86,9 @@ class Writer:
         self._started: Card | None = None
         """The call whose headline was written last, with nothing of others below it."""
         self._streamed = False
-        """Whether live output stands below that headline."""
+        """Whether live output stands below a headline of that call."""
+        self._begun: dict[int, bool] = {}
+        """The calls that run and whose headline was written, and whether live output was."""
         self._reasons: set[str] = set()
         """Why the task stopped, as far as that was written: it need not be written again."""
         self._seen: dict[str, tuple[Shown, ...]] = {}
@@ -147,6 +150,15 @@ class Writer:
             case _:
                 self._write_other(event, changed)
 
+    @property
+    def unheard(self) -> Sequence[str]:
+        """Which messages of the user came too late for the request that goes out."""
+        return self._transcript.unheard
+
+    @unheard.setter
+    def unheard(self, texts: Sequence[str]) -> None:
+        self._transcript.unheard = texts
+
     def write(self, text: str, *, end: str = "\n") -> None:
         """Something that is no event: a prompt, a line of the program's own."""
         self._clear()
@@ -207,15 +219,6 @@ class Writer:
         if isinstance(request, events.ApprovalRequested):
             self._seen[request.call_id] = request.shown
         head, *parts = draw_request(request, self._look)
-        if not isinstance(
-            request, events.ApprovalRequested
-        ):  # words of others have no place of their own in the first line
-            parts = [head, *parts]
-            head = Text(
-                "The model has a question:"
-                if isinstance(request, events.QuestionRequested)
-                else "The task has stopped:"
-            )
         self._write(inked("? ", "bold yellow").append_text(head) if isinstance(head, Text) else head)
         for part in parts:
             self._print(behind(part, BELOW, BELOW, self._width, wrapped=WRAPPED) if isinstance(part, Text) else part)
@@ -237,14 +240,16 @@ class Writer:
         elif isinstance(event, events.ToolRunProgressed):
             if self._started is not card:
                 self._write_headline(card)
-            self._streamed = True
+            self._streamed = self._begun[id(card)] = True
             self._stream(self._output.add(event.text), BELOW, "dim")
         else:
             self._write_end(card)
 
     def _write_headline(self, card: Card) -> None:
-        self._write(headline(card))
-        self._started, self._streamed = card, False
+        """Which call the lines below are about; again, if something else was written meanwhile."""
+        runs_on = id(card) in self._begun and card.state == "running"
+        self._write(headline(card).append("  (continued)" if runs_on else "", "dim"))
+        self._started, self._streamed = card, self._begun.setdefault(id(card), False)
 
     def _write_end(self, card: Card) -> None:
         """How a call ended, below its headline."""
@@ -256,6 +261,7 @@ class Writer:
             self._print(behind(text, BELOW, BELOW, self._width, wrapped=WRAPPED))
         sign = inked("✗ ", "red") if card.state == "failed" else inked("✓ ", "green")
         self._write_below(sign.append_text(outcome(card, self._look)))
+        self._begun.pop(id(card), None)
         self._started = None
 
     # Lines
@@ -322,10 +328,18 @@ class Writer:
         self._open = False
 
 
+class _TypedLook(Look):
+    """Where commands can be typed."""
+
+    @property
+    def queued_hint(self) -> str:
+        return TAKES_BACK
+
+
 class _Tail(Look):
     """Of a text that grows, its end."""
 
-    def prose(self, text: str, *, is_open: bool = False) -> RenderableType:
+    def prose(self, text: str, *, is_open: bool = False, keeps_lines: bool = False) -> RenderableType:
         return self.code(text, "")
 
     def code(self, text: str, name: str) -> RenderableType:

@@ -6,6 +6,9 @@
                                        v                              v
                               words: until the input is empty again, every key belongs to them
 
+A key answers only what is in view: while a request is covered, or the window too small for it (`out of view`), every
+key belongs to the input, and when it comes into view, it counts as shown from then on.
+
 A request can appear while the user types, and a user who has read one may begin a sentence: neither the middle of a
 word nor its first letter is an answer. Nothing here knows of a screen; the clock is given.
 """
@@ -80,12 +83,13 @@ def choices(request: Request) -> tuple[Choice, ...]:
 
 
 def _for_a_plan(request: CompletionRequested) -> tuple[Choice, ...]:
-    """Every way to have a plan carried out. Words alone go back to the model, which plans again."""
+    """Every way to have a plan carried out, and to decline it. Words alone go back to the model, which plans again."""
     careful, editing = (Answer(request.request_id, yes=True, profile=profile) for profile in ("ask", "edits"))
     return (
         Choice(("y", "1"), "carry it out, and ask before changes and commands", careful),
         Choice(("2",), "carry it out, and ask before commands only", editing),
         Choice(("e", "3"), "edit it in your editor, then carry it out and ask", EditPlan(request.result, careful)),
+        Choice(("n",), "no: nothing is carried out, and the approval profile stays", Answer(request.request_id)),
     )
 
 
@@ -99,6 +103,8 @@ def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
     )
     if len(what) > _MAX_WORDS:
         what = "exactly this"  # it stands above, and every answer is to be seen
+    if "project" not in request.scopes:
+        return (Choice(("2",), f"yes, always in this subtask: {what}", yes),)
     return (
         Choice(("2",), f"yes, always in this task: {what}", yes),
         Choice(("3",), f"yes, always in this project folder: {what}", replace(yes, scope="project")),
@@ -113,19 +119,21 @@ def choice_of(request: Request, key: str) -> Choice | None:
 def answer_by_words(request: Request, text: str, *, comment: bool, seen: bool = True) -> Answer | None:
     """The answer that typed words give; None: they are a message for the model. A key that came too early stands in the
     input: sent by itself, with the request in view (`seen`), it is the answer. Else approval is given by key only."""
-    if seen and not comment and (given := answer_typed(request, text)):
+    if seen and not comment and isinstance(given := answer_typed(request, text), Answer):
         return given
     if isinstance(request, ApprovalRequested):
         return Answer(request.request_id, yes=False, text=text) if comment else None
     if isinstance(request, CompletionRequested):
-        return Answer(request.request_id, yes=not text, text=text)
+        is_result = not request.plan and not request.plain  # to an answer, a yes is a message like any other
+        accepts = not text or (seen and is_result and text.strip().lower() in ("y", "yes"))
+        return Answer(request.request_id, yes=accepts, text="" if accepts else text)
     return Answer(request.request_id, yes=bool(text), text=text) if text else None
 
 
-def answer_typed(request: Request, text: str) -> Answer | None:
+def answer_typed(request: Request, text: str) -> Answer | EditPlan | None:
     """The answer that Enter gives with this text: that of the one key it consists of."""
     choice = choice_of(request, text) if len(text) == 1 else None
-    return choice.gives if choice and isinstance(choice.gives, Answer) else None
+    return choice.gives if choice and isinstance(choice.gives, (Answer, EditPlan)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +155,7 @@ class KeyGate:
         self._quiet_since = self._shown_since = clock()
         self.request: Request | None = None
         self.held: Held | None = None
+        self._in_view = True
 
     def show(self, request: Request | None) -> bool:
         """Another request is shown, or none; returns whether it is another one."""
@@ -156,6 +165,15 @@ class KeyGate:
         self._quiet_since = self._shown_since = self._clock()
         return True
 
+    def uncovered(self, *, in_view: bool = True) -> None:
+        """The request came into view just now, or, unless `in_view`, it is out of view."""
+        self._in_view, self.held = in_view, None
+        self._quiet_since = self._shown_since = self._clock()
+
+    @property
+    def is_in_view(self) -> bool:
+        return self._in_view
+
     def typed(self) -> None:
         """The user typed something."""
         self._quiet_since = self._clock()
@@ -163,11 +181,12 @@ class KeyGate:
     @property
     def is_seen(self) -> bool:
         """Whether the request has been in view for so long that what is sent now is sent with it in mind."""
-        return self.request is not None and self._clock() - self._shown_since >= self.quiet
+        return self.request is not None and self._in_view and self._clock() - self._shown_since >= self.quiet
 
     def is_ready(self, text: str) -> bool:
         """Whether a key answers now, with this text in the input."""
-        return self.request is not None and not text and self._clock() - self._quiet_since >= self.quiet
+        shown = self.request is not None and self._in_view
+        return shown and not text and self._clock() - self._quiet_since >= self.quiet
 
     def press(self, key: str, text: str) -> Given | Held | None:
         """What a key gives that is pressed with this text in the input. None: it is for the input.

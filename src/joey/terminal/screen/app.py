@@ -5,22 +5,22 @@
 
 After a task has ended, the next message continues the same task; /new starts another.
 
-    DisplayApp      what is on the screen, and moving about in it
-    EnteringApp     menus, images and the editor, around the input
+    DisplayApp      what is on the screen, and moving about in it; files, images and the editor, around the input
     WorkingApp      the task: its events, its answers, the user's own commands
-    CommandingApp   what `/` commands do
-    Interactive     here: the widgets, the start, what a message is, the keys that end something, the end
+    Interactive     here: the widgets, the start, what a message is, `/` commands, the keys that end something, the end
 """
 
 from __future__ import annotations
 
+import asyncio
 import signal
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from math import inf
 from time import monotonic
 from typing import Any
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -28,25 +28,42 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.widgets import Static
 
-from joey.app.notes_for_later import note_in
+from joey.app.notes_for_later import NotePlan, note_in
 from joey.app.services import Choices, Services
 from joey.commands import Say
 from joey.errors import JoeyError
+from joey.events import CompletionRequested
 from joey.frames import own_words
 from joey.messages import ImageBlock
+from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
+from joey.system.visible import visible
 from joey.terminal.attachments import ImageFile
+from joey.terminal.drawing import is_searched_in_part
 from joey.terminal.first_frame import TerminalSettings
 from joey.terminal.screen.answering import KeyGate, answer_by_words
-from joey.terminal.screen.commanding import CommandingApp
+from joey.terminal.screen.confirm import ConfirmDiff
 from joey.terminal.screen.driver import LastingDriver
+from joey.terminal.screen.menu import draw_menu
+from joey.terminal.screen.permissions import PermissionList
+from joey.terminal.screen.picker import ModelPicker, TaskPicker
+from joey.terminal.screen.places import places
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
 from joey.terminal.screen.transcript_view import TranscriptView
-from joey.terminal.scrollback import matches, print_conversation
+from joey.terminal.screen.working import WorkingApp
+from joey.terminal.scrollback import print_conversation, replies
 from joey.terminal.session import Session
-from joey.terminal.slash import KEYS, is_for_the_terminal, resume_task, run_command
+from joey.terminal.slash import (
+    CHOOSE_TASK,
+    KEYS,
+    TYPE_TO_CONTINUE,
+    command_hints,
+    is_for_the_terminal,
+    resume_task,
+    run_command,
+)
 from joey.terminal.users_commands import is_command
 from joey.terminal.welcome import welcome
 
@@ -54,7 +71,7 @@ _TWICE = 2.0
 """Within how many seconds a second Ctrl+C quits."""
 
 
-class Interactive(CommandingApp):
+class Interactive(WorkingApp):
     """Joey on the whole screen."""
 
     CSS_PATH = "app.tcss"
@@ -99,7 +116,10 @@ class Interactive(CommandingApp):
             yield TranscriptView(self.transcript.entries)
             yield RequestPanel(self._gate, self._insert, self._invite)
         yield Static(id="activity")
-        yield SearchBar(lambda words: matches(self.transcript.entries, words))
+        yield SearchBar(
+            lambda words: places(self.transcript.entries, words),
+            lambda: not any(map(is_searched_in_part, self.transcript.entries)),
+        )
         yield Static(id="completions")
         yield Static(KEYS, id="shortcuts")
         yield Static(id="attached")
@@ -121,6 +141,8 @@ class Interactive(CommandingApp):
         return driver
 
     def on_mount(self) -> None:
+        if self._first == CHOOSE_TASK:
+            self.type_into(TaskPicker)
         self._begin_to_show()
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
@@ -170,22 +192,30 @@ class Interactive(CommandingApp):
             self.session.when_ended(lambda: self._say(text, images))
             return
         panel = self.query_one(RequestPanel)
-        comment, seen = panel.commenting, panel.gate.is_seen
+        comment, seen = panel.commenting, panel.gate.is_seen and panel.is_read
         answer = answer_by_words(panel.request, text, comment=comment, seen=seen) if panel.request else None
         if not text and panel.request is not None and not panel.commenting:
             return  # an empty Enter answers by key, or not at all
+        if panel.opens_editor(text):
+            return
         if self.session.task is not None:
+            if answer is not None and answer.yes and text and isinstance(panel.request, CompletionRequested):
+                self._note(f"“{text}” accepts the result." if not panel.request.plan else "")
             words = answer or Say(text)
             words = replace(words, text=self.session.for_the_model(words.text), images=tuple(images))
             if (text or answer) and not self._reached(words) and words.text:
                 self.session.when_ended(lambda: self._say(words.text, images))  # nobody is there for it any more
         elif self.busy:
-            self._early.append(Say(self.session.for_the_model(text), tuple(images)))
-        elif text or self.session.choices.resume:
+            if text:
+                self._early.append(Say(self.session.for_the_model(text), tuple(images)))
+                self._touch(self.transcript.wait_with(own_words(text)))
+        elif text or self.session.enter_continues:
             self._show_what_happened_elsewhere()
             if text:
                 self._touch(self.transcript.open_with(own_words(text)))
             self._run(self.session.for_the_model(text), images)
+        elif self.session.choices.resume:
+            self._note_once(TYPE_TO_CONTINUE)
 
     # Keys that clear, stop or quit
 
@@ -246,6 +276,80 @@ class Interactive(CommandingApp):
         if self._status_command is not None:
             await self._status_command.close()
         await self.session.close()
+
+    # `/` commands: their menu, and what they do here, as those of a `Front`
+
+    def on_prompt_completing(self, message: Prompt.Completing) -> None:
+        shown, menu = self.query_one("#completions", Static), message.menu
+        hints = command_hints(self.session.services.commands()) if menu.found[:1] and menu.found[0][0] == "/" else {}
+        shown.display = bool(menu.found)
+        shown.update(draw_menu(menu, hints))
+
+    def _candidates(self, sign: str) -> Sequence[str]:
+        if sign == "@":
+            self._look_again()
+        own = [*command_hints(self.session.services.commands())] if sign == "/" else self._files
+        return [*own, *self.session.offered_by_servers(sign)]
+
+    def replies(self) -> list[str]:
+        return replies(self.transcript.entries)
+
+    def copy_text(self, text: str) -> str:
+        self.copy_to_clipboard(visible(text))  # whoever pastes it into a shell has what was on the screen
+        return "Copied, if this terminal lets programs copy (OSC 52)."
+
+    @work
+    async def show_later(self, reply: Awaitable[str]) -> None:
+        try:
+            self.show(await reply)
+        except JoeyError as error:
+            self._note(str(error), "error")
+
+    def show_permissions(self, granted: Sequence[Granted]) -> str:
+        self.push_screen(PermissionList(granted, self.session.revoke, self._new_gate(), self.query_one(Prompt)))
+        return ""
+
+    def _new_gate(self) -> KeyGate:
+        """For a question of the terminal's own: keys answer it as they do a request."""
+        return KeyGate(self.clock, quiet=self._gate.quiet, hold=self._gate.hold)
+
+    @work
+    async def choose_task(self) -> None:
+        """Let the user choose a task, and show it."""
+        services = self.session.services
+        self.type_into(TaskPicker)
+        try:
+            tasks = await asyncio.to_thread(services.tasks)
+        except BaseException:
+            await self.type_what_was_kept()
+            raise
+        chosen = await self.push_screen_wait(TaskPicker(tasks, str(services.folder)))
+        if chosen:
+            self._note(run_command(self, f"/resume {chosen}"))
+            self._show_status()
+
+    @work
+    async def choose_model(self) -> None:
+        """Let the user choose a model, and use it from now on."""
+        found = await asyncio.to_thread(self.session.services.model_choices)
+        chosen = await self.push_screen_wait(ModelPicker(found, self.session.status.model)) if found else None
+        if chosen:
+            self._note(run_command(self, f"/model {chosen}"))
+            self._show_status()
+
+    @work
+    async def _add_note(self, words: str) -> None:
+        """Add a line to AGENTS.md, if the user wants the change that it makes."""
+
+        async def confirm(plan: NotePlan) -> bool:
+            dialog = ConfirmDiff(plan.question, plan.diff, self._new_gate(), self.query_one(Prompt))
+            confirmed = await self.push_screen_wait(dialog)
+            return bool(confirmed)
+
+        try:
+            self._note(await self.session.services.add_note(words, confirm))
+        except JoeyError as error:
+            self._note(str(error), "error")
 
 
 def with_names(text: str, images: Sequence[ImageFile]) -> str:

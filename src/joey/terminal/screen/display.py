@@ -1,4 +1,4 @@
-"""What is on the screen: the conversation, what is being done, the request that waits, and the status line.
+"""What is on the screen: the conversation, what is being done, the request that waits, the input, the status line.
 
     entries that changed --_touch--> drawn some twenty times a second: how fast a model streams costs nothing more
 
@@ -9,36 +9,54 @@ classes above; here is only how it is shown, and how one moves about in it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from time import monotonic
 
 from rich.theme import Theme
+from textual import work
+from textual.content import Content
 from textual.events import Resize
 from textual.filter import LineFilter
 from textual.widgets import Static
 
-from joey.events import CompletionRequested, Request
+from joey.errors import JoeyError
+from joey.events import ApprovalRequested, CompletionRequested, Request
+from joey.system.place import NamedPlace
+from joey.system.visible import one_line
 from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
+from joey.terminal.attachments import Clipboard, ImageFile
 from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier, WindowTitle
+from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
-from joey.terminal.screen.look import ScreenLook
+from joey.terminal.screen.look import ScreenLook, draw_attached
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
 from joey.terminal.screen.survival import SurvivingApp
 from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.screen.typeahead import TypeaheadApp
+from joey.terminal.screen.vim import NORMAL
 from joey.terminal.session import Session
 from joey.terminal.status import status_line
 from joey.terminal.status_command import StatusCommand, status_json
 from joey.terminal.transcript import Entry, Note, Transcript, UserText
+from joey.tools.builtin import builtin_display
 
 _DRAWINGS_A_SECOND = 20
+_PLAN = "plan"
+_CHANGING = ("edit", "execute")
+"""What calls do that the plan profile denies."""
 _COUNT_EVERY = 2.0
 """How often the commands in the background are counted, while there are any: they end by themselves."""
 _NOTIFY = ("terminal.notify", "terminal.notify_when", "terminal.notify_command")
+
+
+_LOOK_AGAIN = 3.0
+"""After how many seconds the files are looked up again, while one is being mentioned."""
 
 
 def suits_light(colours: str) -> bool:
@@ -64,20 +82,21 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self._changed: dict[int, Entry] = {}
         self._will_draw = False
         self._requests: list[tuple[str, Request]] = []
+        self._requested_under: dict[str, str] = {}
+        """The approval profile that was in force when a request was shown first."""
         self._in_full = False
         self._status_command: StatusCommand | None = None
         self._own_status = ""
+        self._files: Sequence[str] = ()
+        self._looked_at = -inf
+        self._clipboard_images = Clipboard()
         self._activity = self._users_activity = IDLE
         """What is being done, and what of it is a command of the user's own."""
 
     def _begin_to_show(self) -> None:
         """Once there is a screen: the look, and the timers."""
         services = self.session.services
-        theme = services.setting("terminal.theme")
-        if theme != "auto":
-            self.set_theme(theme)
-        elif suits_light(os.environ.get("COLORFGBG", "")):
-            self.theme = "textual-light"
+        self.set_theme(services.setting("terminal.theme"))
         self.notifier = self.notifier or self._notifier()
         self.theme_changed_signal.subscribe(self, lambda _theme: self._redraw())
         self.app_resume_signal.subscribe(self, lambda _app: self.screen.refresh(layout=True))  # after Ctrl+Z and `fg`
@@ -96,7 +115,9 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         return ScreenLook(self._in_full, self.current_theme.dark)
 
     def set_theme(self, which: str) -> str:
-        self.theme = f"textual-{which}" if which in ("dark", "light") else which
+        found = "light" if suits_light(os.environ.get("COLORFGBG", "")) else "dark"
+        chosen = found if which == "auto" else which
+        self.theme = f"textual-{chosen}" if chosen in ("dark", "light") else chosen
         return f"The theme is {which}, here and from now on."
 
     # The conversation
@@ -124,6 +145,12 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         if text:
             self._touch(self.transcript.add(Note(text, kind)))
 
+    def _note_once(self, text: str) -> None:
+        """A line that need not be there twice in a row."""
+        last = next((entry for entry in reversed(self.transcript.entries) if not entry.dropped), None)
+        if not (isinstance(last, Note) and last.text == text):
+            self._note(text)
+
     def show_error(self, line: str) -> None:
         self._note(line, "error")
 
@@ -135,7 +162,15 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
 
     def _show_title(self) -> None:
         first = next((entry.text for entry in self.transcript.entries if isinstance(entry, UserText)), "")
-        self._window_title.show(first, self.session.services.place().folder)
+        place = self.session.services.place()
+        self._window_title.show(first, place.folder)
+        self._show_place(place)
+
+    def _show_place(self, place: NamedPlace) -> None:
+        """Folder and branch on the frame of the input: again and again, since commands switch branches."""
+        for prompt in self.query(Prompt):
+            if prompt.border_subtitle != NORMAL:
+                prompt.border_subtitle = Content(one_line(str(place)))
 
     def _show_status(self) -> None:
         self._show_title()
@@ -144,7 +179,9 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
             status = replace(status, activity="your turn")  # also while subtasks work beside it
         self.query_one("#status", Static).update(status_line(status, max(10, self.size.width - 2)))
         if self._status_command is not None:
-            self._status_command.changed(status_json(self.session))
+            services, task = self.session.services, self.session.choices.resume or ""
+            journal = services.journal_path(task) if task else None
+            self._status_command.changed(status_json(self.session.status, services.folder, task, journal))
 
     def _show_own_status(self, words: str) -> None:
         self._own_status = words
@@ -174,7 +211,17 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         pending = self._requests = [*self.transcript.pending]
         task_id, request = pending[0] if pending else ("", None)
         source = self.session.subtasks.source(task_id, request) if request else None
-        self.query_one(RequestPanel).show(request, self.look, source=source, waiting=len(pending))
+        at_end = self.query_one(TranscriptView).is_at_end
+        denied = request is not None and self._is_denied_by_now(request)
+        self.query_one(RequestPanel).show(
+            request, self.look, source=source, waiting=len(pending), at_end=at_end, denied=denied
+        )
+
+    def _is_denied_by_now(self, request: Request) -> bool:
+        """Whether it is about a change, and the plan profile was chosen after it."""
+        before = self._requested_under.setdefault(request.request_id, self.session.profile)
+        changes = isinstance(request, ApprovalRequested) and builtin_display(request.name).kind in _CHANGING
+        return changes and before != _PLAN == self.session.profile
 
     def on_resize(self, _event: Resize) -> None:
         self.call_after_refresh(self._resized)  # the size is still the old one
@@ -202,6 +249,8 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
 
     def on_transcript_view_moved(self, message: TranscriptView.Moved) -> None:
         self.query_one(Prompt).show_below(is_below=not message.at_end)
+        if message.at_end:
+            self.query_one(RequestPanel).end_in_view()
 
     def action_search(self) -> None:
         self.query_one(SearchBar).open()
@@ -222,4 +271,98 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
 
     def on_search_bar_found(self, message: SearchBar.Found) -> None:
         if self.query_one(SearchBar).display:
-            self.query_one(TranscriptView).bring(message.at)
+            self.query_one(TranscriptView).bring(message.place, message.words)
+
+    # Around the input: files to mention, the list of keys
+
+    def _insert(self, text: str) -> None:
+        self.query_one(Prompt).insert(text)
+
+    def _invite(self, text: str) -> None:
+        self.query_one(Prompt).placeholder = text
+
+    def _show_folder(self) -> None:
+        self._show_title()
+        self._look_for_files()
+
+    def on_prompt_wants_keys(self) -> None:
+        shown = self.query_one("#shortcuts", Static)
+        shown.display = not shown.display
+
+    def on_text_area_changed(self) -> None:
+        self.query_one("#shortcuts", Static).display = False
+        self.query_one(RequestPanel).show_text(self.query_one(Prompt).text)
+
+    def _look_for_files(self) -> None:
+        self._looked_at = self.clock()
+        self._find_files()
+
+    def _look_again(self) -> None:
+        """There may be new ones since."""
+        if self.clock() - self._looked_at > _LOOK_AGAIN:
+            self._look_for_files()
+
+    @work(thread=True, exclusive=True, group="files")
+    def _find_files(self) -> None:
+        """Find what can be mentioned, beside everything else: a large folder takes a while."""
+        files = ["@" + path.replace("\\", "\\\\").replace(" ", "\\ ") for path in self.session.services.files()]
+        self.call_from_thread(self._found_files, files)
+
+    def _found_files(self, files: list[str]) -> None:
+        self._files = files
+        for prompt in self.query(Prompt):
+            prompt.offer_again()
+
+    # Images
+
+    @work(thread=True, exclusive=True, group="clipboard")
+    def on_prompt_wants_image(self) -> None:
+        try:
+            image = ImageFile(self._clipboard_images.image())
+        except JoeyError as error:
+            self.call_from_thread(self._no_image, str(error))
+        else:
+            self.call_from_thread(self.query_one(Prompt).attach, [image])
+
+    def _no_image(self, why: str) -> None:
+        """Text that was copied here is pasted; otherwise there was nothing to paste."""
+        if self.clipboard:
+            self.query_one(Prompt).insert(self.clipboard)
+        else:
+            self._note(why)
+
+    def on_prompt_attached(self, message: Prompt.Attached) -> None:
+        shown = self.query_one("#attached", Static)
+        shown.display = bool(message.images)
+        shown.update(draw_attached([each.label for each in message.images]))
+
+    # The editor
+
+    @work(exclusive=True, group="editor")
+    async def action_edit(self) -> None:
+        """Ctrl+G: the input in $EDITOR. The task runs on; it is drawn again when the editor is closed."""
+        prompt = self.query_one(Prompt)
+        try:
+            command = editor_command()
+            with self._terminal_released():
+                text = await edited(prompt.whole_text, command)
+        except JoeyError as error:
+            self._note(str(error), "error")
+        else:
+            prompt.put(text)
+            prompt.focus()
+
+    @contextmanager
+    def _terminal_released(self) -> Iterator[None]:
+        """Let another program have the terminal. Without one (in tests) there is nothing to release."""
+        if self.is_headless:
+            yield
+            return
+        failed: BaseException | None = None
+        with self.suspend(), self.batch_update():
+            try:
+                yield
+            except BaseException as error:  # noqa: BLE001 - it would leave the terminal released for good
+                failed = error
+        if failed is not None:
+            raise failed

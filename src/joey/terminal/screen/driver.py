@@ -55,3 +55,9 @@ class LastingDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         with suppress(OSError):
             super().run_input_thread()
+
+    def _sigcont_application(self, *_: Any) -> None:
+        """Go on after Ctrl+Z, and only then: the system sends this signal with every terminal that is closed, too, and
+        threads that begin while the program ends keep it from ending."""
+        if self._must_signal_resume:
+            super()._sigcont_application()

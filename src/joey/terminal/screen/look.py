@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markdown_it import MarkdownIt
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.syntax import Syntax
@@ -15,14 +16,24 @@ from joey.events import ApprovalRequested, CompletionRequested, QuestionRequeste
 from joey.system.visible import one_line, visible
 from joey.terminal.drawing import FOLDED, Look, draw_diff, inked
 from joey.terminal.first_frame import PLACEHOLDER
+from joey.terminal.quoted import Quoted
 from joey.terminal.screen.answering import Choice, choices
 from joey.terminal.screen.diffs import draw_code_diff
 
 _TOO_LONG = 20_000
 """More of one text (a block of code, a table: others are cut between paragraphs) is not laid out as Markdown: a million
 characters would take the screen ten seconds."""
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 _SHORT = 20
 """Answers of so few characters share a line: the rest of the panel belongs to what is requested."""
+
+
+class Prose(Markdown):
+    """Markdown in which tags are text: rich leaves them out, and `List<String>` would be a `List`."""
+
+    def __init__(self, text: str, code_theme: str = "ansi_dark") -> None:
+        super().__init__("", code_theme=code_theme, hyperlinks=False)
+        self.markup, self.parsed = text, _PARSER.parse(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,17 @@ class ScreenLook(Look):
     def code_theme(self) -> str:
         return "ansi_dark" if self.dark else "ansi_light"
 
-    def prose(self, text: str, *, is_open: bool = False) -> RenderableType:
+    def others(self, words: RenderableType, first: str = "", style: str = "") -> RenderableType:
+        return Quoted(words, first, " " * len(first), style) if first else Quoted(words)
+
+    def under(self, head: Text, words: RenderableType) -> RenderableType:
+        return Group(head, Quoted(words))
+
+    def headline(self, line: Text) -> RenderableType:
+        return Quoted(line, "", "  ")
+
+    def prose(self, text: str, *, is_open: bool = False, keeps_lines: bool = False) -> RenderableType:
+        text = text.replace("\n", "  \n") if keeps_lines else text
         if len(text) <= _TOO_LONG:
             return self._markdown(text)
         if is_open or self.in_full:
@@ -52,8 +73,8 @@ class ScreenLook(Look):
         more = inked(f"… {text.count(chr(10), 0, start):,} lines before this (Ctrl+O shows all)", "dim")
         return Group(more, self._markdown(_open_fence(text[:start]) + text[start:]))
 
-    def _markdown(self, text: str) -> Markdown:
-        return Markdown(visible(text), code_theme=self.code_theme, hyperlinks=False)
+    def _markdown(self, text: str) -> Prose:
+        return Prose(visible(text), self.code_theme)
 
     def code(self, text: str, name: str) -> RenderableType:
         """Only the lines that are seen are highlighted: a long file costs no more than a short one."""
@@ -84,7 +105,7 @@ def request_keys(request: Request, *, ready: bool, of_subtask: bool = False, sho
     """Which keys answer it, and what else does. Keys that do not work yet are not named; their place is kept.
     `short`: in one line, for a small window, which has no room to say what each allows."""
     if short and isinstance(request, ApprovalRequested):
-        lasting = "  2 task  3 project" if request.always else ""
+        lasting = "".join(f"  {number} {scope}" for number, scope in enumerate(request.scopes, 2) if request.always)
         return inked(f"y yes{lasting}  n no  c why" if ready else "", "dim")
     if isinstance(request, ApprovalRequested) or is_plan(request):
         drawn = [(_key(each, ready=ready), len(each.words)) for each in choices(request)]
@@ -105,7 +126,7 @@ def is_plan(request: Request | None) -> bool:
     return isinstance(request, CompletionRequested) and request.plan
 
 
-def invitation(request: Request | None) -> str:
+def invitation(request: Request | None, *, of_subtask: bool = False) -> str:
     """What the empty input says: what can be typed there now."""
     match request:
         case None:
@@ -116,6 +137,8 @@ def invitation(request: Request | None) -> str:
             return "Your answer"
         case CompletionRequested(plan=True):
             return "What to change in the plan"
+        case CompletionRequested() if of_subtask:
+            return "What the subtask is to change; an empty Enter gives its result to the task"
         case CompletionRequested():
             return "What is next, or what to change?  (/help)"
         case _:

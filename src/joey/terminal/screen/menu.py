@@ -37,7 +37,7 @@ def completions(word: str, candidates: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """What would go on from what was typed, and which of it is chosen (None: none yet, the first is offered)."""
+    """What would go on from what was typed, and which of it Enter takes (None: none yet; Tab takes the first)."""
 
     found: tuple[str, ...] = ()
     chosen: int | None = None
@@ -68,5 +68,6 @@ def draw_menu(menu: Menu, hints: Mapping[str, str]) -> Text:
         line = inked(f" {name} ", "reverse" if at == menu.chosen else "bold", cuts=True)
         lines.append(line.append(f" {one_line(hints.get(each, ''))}".rstrip(), "dim"))
     if len(menu.found) > ROWS:
-        lines.append(inked(f" {(menu.chosen or 0) + 1} of {len(menu.found)}; Up and Down show the others", "dim"))
+        place = "" if menu.chosen is None else f"{menu.chosen + 1} of "
+        lines.append(inked(f" {place}{len(menu.found)}; Up and Down show the others", "dim"))
     return Text("\n").join(lines)

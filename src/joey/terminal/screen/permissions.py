@@ -1,7 +1,7 @@
 """What is not asked about again, and how to have it asked about: `/permissions`.
 
 listed  --Enter, Delete-->  sure?  --y-->  revoked, listed
-                                   --any other key-->  listed
+                                   --n, Esc, Enter, another choice-->  listed
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from joey.permissions import Granted
 from joey.system.visible import one_line
-from joey.terminal.screen.survival import Survives
+from joey.terminal.screen.answering import KeyGate
+from joey.terminal.screen.confirm import YesNoDialog
+from joey.terminal.screen.prompt import Prompt
 
 _KEYS = "↑↓ choose · Enter or Delete revokes the chosen one · Esc goes back"
-_SURE = "Revoke it? Joey asks about it again from then on · y revokes · any other key: no"
+_SURE = "Revoke it? Then Joey asks about it again"
+_MOVES = ("up", "down", "home", "end", "pageup", "pagedown")
 _NOTHING = "Nothing was allowed with an answer: everything is decided by the profile and the rules of the settings."
 
 
@@ -31,20 +33,20 @@ def permission_line(granted: Granted) -> Text:
     return line.append(one_line(granted.permission.words))
 
 
-class PermissionList(Survives, ModalScreen[None]):
+class PermissionList(YesNoDialog[None]):
     """Lists what holds; `revoke` takes one back."""
 
-    def __init__(self, granted: Sequence[Granted], revoke: Callable[[Granted], object]) -> None:
-        super().__init__()
+    def __init__(
+        self, granted: Sequence[Granted], revoke: Callable[[Granted], object], gate: KeyGate, prompt: Prompt
+    ) -> None:
+        super().__init__(gate, prompt)
         self._granted, self._revoke = [*granted], revoke
-        self._is_sure = True
-        """Whether nothing waits for a confirmation."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
             yield Static("Not asked about again", id="picker-title")
             yield OptionList(id="picker-tasks")
-            yield Static(_KEYS, id="picker-keys")
+            yield self.compose_keys()
 
     def on_mount(self) -> None:
         self._show()
@@ -59,28 +61,38 @@ class PermissionList(Survives, ModalScreen[None]):
         title = Text("Not asked about again", "bold") if self._granted else Text(_NOTHING)
         self.query_one("#picker-title", Static).update(title)
 
+        self.end_question()
+
+    def keys(self, *, ready: bool) -> str:
+        if not self.has_question:
+            return _KEYS
+        return f"{_SURE} · y revokes · n or Esc: no" if ready else f"{_SURE} · Esc: no"
+
     def on_key(self, event: events.Key) -> None:
-        if not self._is_sure:
-            self._confirmed(yes=event.key == "y")
+        if self.has_question and (event.key == "escape" or (event.key in ("enter", "delete") and not self.is_held)):
+            self.end_question()
         elif event.key == "escape":
             self.dismiss()
-        elif event.key in ("enter", "delete"):
-            self._ask_whether(sure=self.query_one(OptionList).highlighted is None)
-        else:
+        elif event.key in ("enter", "delete") and not self.has_question:
+            self._ask()
+        elif event.key in _MOVES:
+            self.end_question()
             return
+        else:
+            self.take(event)
         event.stop()
         event.prevent_default()
 
     def on_option_list_option_selected(self) -> None:
         """A click asks, too."""
-        self._ask_whether(sure=False)
+        self._ask()
 
-    def _ask_whether(self, *, sure: bool) -> None:
-        self._is_sure = sure
-        self.query_one("#picker-keys", Static).update(Text(_KEYS if sure else _SURE, "" if sure else "bold"))
+    def _ask(self) -> None:
+        if self.query_one(OptionList).highlighted is not None:
+            self.ask(_SURE)
 
-    def _confirmed(self, *, yes: bool) -> None:
-        self._ask_whether(sure=True)
+    def answered(self, *, yes: bool) -> None:
+        self.end_question()
         chosen = self.query_one(OptionList).highlighted
         if yes and chosen is not None:
             self._revoke(self._granted.pop(chosen))

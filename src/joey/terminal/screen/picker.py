@@ -11,14 +11,14 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from joey.app.model_choices import ModelChoice
 from joey.app.services import TaskLine
 from joey.system.visible import one_line
-from joey.terminal.screen.survival import Survives
+from joey.terminal.screen.confirm import Dialog
+from joey.terminal.screen.line import Line
 
 Zone: TypeAlias = Callable[[float], time.struct_time]
 """What makes a date of a time: that of the clock on the wall, or of another zone."""
@@ -36,12 +36,12 @@ def task_line(task: TaskLine, here: str, zone: Zone = time.localtime) -> Text:
     """A task in one line. Its folder is named if it is another one."""
     when = time.strftime("%Y-%m-%d %H:%M", zone(task.changed))
     line = Text(no_wrap=True, overflow="ellipsis").append(f"{when}  ", "dim").append(f"{task.status:<9} ")
-    line.append(one_line(task.text) or "(no text)", "bold")
+    line.append(one_line(task.title or task.text) or "(no text)", "bold")
     folder = str(task.folder or "")
     return line.append(f"  {one_line(folder)}" if folder and folder != here else "", "dim")
 
 
-class Picker(Survives, ModalScreen[str | None]):
+class Picker(Dialog[str | None]):
     """The id of what was chosen; None if nothing was."""
 
     heading: ClassVar[str]
@@ -57,7 +57,7 @@ class Picker(Survives, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
             yield Static(self.heading, id="picker-title")
-            yield Input(placeholder=self.placeholder, id="picker-search")
+            yield Line(placeholder=self.placeholder, id="picker-search")
             yield OptionList(id="picker-tasks")
             yield Static(f"type to search · ↑↓ choose · Enter {self.verb} · Esc goes back", id="picker-keys")
 

@@ -23,6 +23,7 @@ from textual.widgets import TextArea
 from joey.system.visible import one_line
 from joey.terminal.attachments import ImageFile, images_in, only_images
 from joey.terminal.first_frame import PLACEHOLDER
+from joey.terminal.screen.line import edited
 from joey.terminal.screen.menu import Menu, completions, word_to_complete
 from joey.terminal.screen.pasted import Pasted
 from joey.terminal.screen.survival import Survives
@@ -168,16 +169,10 @@ class Prompt(Survives, TextArea):
         if (
             self._intercept(event.key, self.text or self._search_sign)
             or self._took(event.key, event.character)
-            or await self._edited(event.key)
+            or await edited(self, event.key)
         ):
             event.stop()
             event.prevent_default()
-
-    async def _edited(self, key: str) -> bool:
-        """Backspace, arrows and the like, at once. Textual does them after the keys that follow: wrong where several
-        keys come at a time, as over a slow line."""
-        bound = self._bindings.key_to_bindings.get(key, [])
-        return bool(bound) and await self.app.run_action(bound[0].action, self)
 
     def _took(self, key: str, character: str | None) -> bool:
         """Whether the key means something here besides typing."""
@@ -224,19 +219,20 @@ class Prompt(Survives, TextArea):
             self._offer(Menu())
         elif key in _MOVES:
             self._offer(shown.moved(_MOVES[key]))
-        elif key == "tab" or (key == "enter" and shown.chosen is not None):
+        elif key == "tab":
             self._complete(shown.best)
-        elif key == "enter" and self._is_only_command(shown):
+        elif key == "enter" and shown.chosen is not None:
+            runs = self._is_command_alone(self._word())
             self._complete(shown.best)
-            self.send()
+            if runs:
+                self.send()
         else:
             return False
         return True
 
-    def _is_only_command(self, shown: Menu) -> bool:
-        """Whether the beginning of a command is all that was typed, and there is one that it can be."""
-        is_command = shown.best.startswith("/") and self.text == self._word()
-        return is_command and len(shown.found) == 1 and self.text not in self._candidates("/")
+    def _is_command_alone(self, word: str) -> bool:
+        """Whether a command, or the beginning of one, is all that was typed."""
+        return word.startswith("/") and self.text == word
 
     def _sent_or_broke(self, key: str) -> bool:
         row, column = self.cursor_location
@@ -290,7 +286,7 @@ class Prompt(Survives, TextArea):
             self._recall(self.sent_before.search(self.text))
         elif key == "backspace" or (character is not None and character.isprintable()):
             words = words[:-1] if key == "backspace" else words + (character or "")
-            self._recall(self.sent_before.search_for(words) if words else "")
+            self._recall((words and self.sent_before.search_for(words)) or "")
             self._look_for(words)
         else:
             self._look_for(None)
@@ -311,7 +307,8 @@ class Prompt(Survives, TextArea):
     def _show_title(self) -> None:
         title = _BELOW if self._is_below else ""
         if self._search is not None:
-            title = f"earlier messages with: {one_line(self._search) or '(type a word)'} · Ctrl+R older · Esc back"
+            found = "no earlier message" if self._search and not self.text else "earlier messages"
+            title = f"{found} with: {one_line(self._search) or '(type a word)'} · Ctrl+R older · Esc back"
         self.border_title = Content(title)
 
     def send(self) -> None:
@@ -393,9 +390,11 @@ class Prompt(Survives, TextArea):
     def offer_again(self) -> None:
         """Look for completions again: there may be more by now."""
         word = self._word()
-        found = tuple(completions(word, self._candidates(word[0])) if word else ())
+        known = self._candidates(word[0]) if word else ()
+        found = tuple(completions(word, known))
         if found != self._menu.found:
-            self._offer(Menu(found))
+            begins = bool(found) and self._is_command_alone(word) and word not in known
+            self._offer(Menu(found, 0 if begins else None))  # Enter runs a command that was typed in full
 
     def on_text_area_changed(self) -> None:
         if self.text != self._recalled:

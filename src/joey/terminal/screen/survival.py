@@ -29,7 +29,7 @@ class Survives(MessagePump):
         self, delay: float, callback: TimerCallback | None = None, *, name: str | None = None, pause: bool = False
     ) -> Timer:
         timer = super().set_timer(delay, callback, name=name, pause=pause)
-        timer._skip = False
+        timer._skip = False  # noqa: SLF001 - no argument sets it
         return timer
 
     async def _dispatch_message(self, message: Message) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 
 from textual.widgets import TextArea
 
+NORMAL = "NORMAL"
 _MAX_COUNT = 999
 _WORD_END = "de"
 """What cw deletes: the word, and not the space behind it."""
@@ -49,7 +50,7 @@ class VimKeys:
 
     def set_normal(self, *, normal: bool) -> None:
         self.is_normal = normal
-        self._area.border_subtitle = "NORMAL" if normal else ""
+        self._area.border_subtitle = NORMAL if normal else ""
         self._forget()
 
     def _forget(self) -> None:

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from textual import work
 from textual.message import Message
-from textual.worker import Worker
+from textual.worker import Worker, WorkerError
 
 from joey.commands import Answer, Cancel, Say, TakeBack
 from joey.errors import JoeyError
-from joey.events import Event, TaskFinished, ToolRunFinished
+from joey.events import CompletionAnswered, Event, ProfileChanged, TaskFinished, ToolRunFinished, TurnStarted
 from joey.frames import own_words
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
@@ -27,13 +28,15 @@ from joey.system.visible import one_line
 from joey.task.task import TaskHandle
 from joey.terminal.activity import IDLE, Activity
 from joey.terminal.activity import after as activity_after
+from joey.terminal.resumed import entries_of, resumed_entries
+from joey.terminal.screen.display import DisplayApp
 from joey.terminal.screen.editor import edited, editor_command
-from joey.terminal.screen.entering import EnteringApp
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.session import Session
-from joey.terminal.transcript import Transcript, entries_of
+from joey.terminal.slash import NOTHING_QUEUED
+from joey.terminal.transcript import Transcript
 
 
 @dataclass
@@ -44,7 +47,7 @@ class Happened(Message):
     event: Event
 
 
-class WorkingApp(EnteringApp):
+class WorkingApp(DisplayApp):
     """Runs tasks, and the user's own commands."""
 
     def __init__(self, session: Session) -> None:
@@ -56,6 +59,10 @@ class WorkingApp(EnteringApp):
         """Messages that were sent while the task was being opened."""
         self._profiles: Sequence[str] = ()
         """The approval profiles to switch between, once they were needed."""
+        self._accepted = False
+        """Whether the user has accepted the result, after which the task ends."""
+        self._early_presses = 0
+        """How often Shift+Tab was pressed before they were known."""
 
     # Events
 
@@ -68,13 +75,22 @@ class WorkingApp(EnteringApp):
             self._show_event(task_id, event)
 
     def _show_event(self, task_id: str, event: Event) -> None:
+        if isinstance(event, TurnStarted):
+            self._accepted = False
+            self.transcript.unheard = self.session.queued
         self._touch(*self.transcript.apply(task_id, event))
+        if isinstance(event, TaskFinished) and task_id == self.session.choices.resume and self.transcript.waiting:
+            self.transcript.unheard = self.session.queued
+            self._touch(*self.transcript.keep_waiting())
         before = self._activity
-        now = activity_after(before, event, self.clock())
+        now = activity_after(before, event, self.clock(), users_turn=bool(self.transcript.pending))
         self._activity = self._users_activity if now.is_idle else now
         if (self._activity.kind, self._activity.what) != (before.kind, before.what):
             self._show_activity()
-        if now.is_idle and not before.is_idle and self.notifier is not None:
+        if isinstance(event, CompletionAnswered):
+            self._accepted = event.accepted
+        knows = self._accepted and isinstance(event, TaskFinished)  # it was the user who accepted it
+        if now.is_idle and not before.is_idle and self.notifier is not None and not knows:
             self.notifier.tell(event, focused=self.app_focus)
         if self.session.note_status(task_id, event):
             self._show_status()
@@ -83,7 +99,7 @@ class WorkingApp(EnteringApp):
         if isinstance(event, (ToolRunFinished, TaskFinished)):
             self._look_for_files()
             self._count_jobs()
-        if self.transcript.pending != self._requests:
+        if self.transcript.pending != self._requests or isinstance(event, ProfileChanged):
             self._show_request()
 
     # Tasks
@@ -117,9 +133,11 @@ class WorkingApp(EnteringApp):
                 await running
         except JoeyError as error:
             self._note(str(error), "error")
+            if self.session.task is None:
+                self._put_back(own_words(prompt), "The task was not opened")
         except asyncio.CancelledError:
             if self.session.task is None:
-                self._put_back(own_words(prompt))
+                self._put_back(own_words(prompt), "Stopped before the task was opened")
             raise
         finally:
             self._worker = None
@@ -136,14 +154,15 @@ class WorkingApp(EnteringApp):
         self.call_after_refresh(drawn.set)
         await drawn.wait()
 
-    def _put_back(self, prompt: str) -> None:
+    def _put_back(self, prompt: str, why: str) -> None:
         """What was sent to a task that is not opened after all goes back into the input."""
         early, self._early = self._early, []
+        sent = [*filter(None, (prompt, *(own_words(message.text) for message in early)))]
         for field in self.query(Prompt):  # there is none any more while the screen is taken down
-            texts = [prompt, *(own_words(message.text) for message in early), field.text]
-            field.put("\n".join(filter(None, texts)))
-        self._touch(*self.transcript.not_opened())
-        self._note("Stopped before the task was opened; what you sent is in the input again.")
+            field.put("\n".join([*sent, *filter(None, [field.text])]))
+        taken = [entry for message in early for entry in self.transcript.take_back(own_words(message.text))]
+        self._touch(*self.transcript.not_opened(), *taken)
+        self._note(f"{why}; what you sent is in the input again." if sent else "")
 
     def show(self, text: str) -> None:
         self._note(text)
@@ -151,9 +170,11 @@ class WorkingApp(EnteringApp):
 
     def show_task(self, state: TaskState) -> None:
         self.transcript = Transcript()
-        resumed = self.session.choices.resume
-        shown = self.session.services.shown(resumed) if resumed else {}
-        self.transcript.entries += entries_of(state.messages, shown=shown, interrupted=state.interrupted)
+        resumed, services = self.session.choices.resume, self.session.services
+        earlier = resumed_entries(resumed, services.journal) if resumed else entries_of(state.messages)
+        elsewhere = bool(resumed and services.open_elsewhere(resumed))
+        self.transcript.show_earlier(resumed or "", earlier, elsewhere=elsewhere)
+        self.transcript.show_waiting(self.session.queued)
         self.query_one(TranscriptView).show_new(self.transcript.entries)
         self.query_one(Prompt).work_in(self.session.services.folder, self.session.history.read())
         self._profiles = ()
@@ -164,12 +185,17 @@ class WorkingApp(EnteringApp):
             self.show_task(state)
             self._note("Another terminal has continued this task; this is how far it came.")
 
-    @work(exclusive=True, group="closing")
+    @work(group="closing")
     async def close(self, why: str = "Joey was closed") -> None:
-        """End what runs, so that it can be resumed, and quit."""
+        """End what runs, so that it can be resumed, and quit. Once more while it ends (a key, then the window) changes
+        nothing: to cancel who waits for a worker would cancel the worker."""
+        for prompt in self.screen_stack[0].query(Prompt):
+            self.session.history.add(prompt.whole_text.rstrip())  # Up brings it back the next time
+            prompt.text = ""
         if self.session.task is not None and self._worker is not None:
             self.session.task.send(Cancel(why))
-            await self._worker.wait()
+            with suppress(WorkerError):  # however it ended: it has
+                await self._worker.wait()
         self._window_title.give_back()
         self.exit()
 
@@ -206,14 +232,22 @@ class WorkingApp(EnteringApp):
 
     def _take_back(self) -> str | None:
         """The last message that still waits for the model, which then no longer does; None if there is none."""
-        waiting = self._waiting()
-        if not waiting or self.session.task is None or not self.session.task.send(TakeBack()):
-            return None
-        return waiting[-1]
+        if self.session.task is not None:
+            return self.session.take_back()
+        taken = self._take_early_back() if self.busy else self.session.take_back()
+        self._touch(*self.transcript.take_back(taken or ""))
+        return taken
 
-    def _waiting(self) -> list[str]:
-        """The messages that the model has not read, as the task has them: the screen may be a moment behind."""
-        return [own_words(each.text) for each in self.session.task.state.queued] if self.session.task else []
+    def _take_early_back(self) -> str | None:
+        """The same while the task is being opened."""
+        return own_words(self._early.pop().text) if self._early else None
+
+    def take_back(self) -> str:
+        if (taken := self._take_back()) is None:
+            return NOTHING_QUEUED
+        prompt = self.query_one(Prompt)
+        prompt.put("\n".join(filter(None, (taken, prompt.text))))
+        return ""
 
     def action_interrupt(self) -> None:
         panel, shortcuts = self.query_one(RequestPanel), self.query_one("#shortcuts")
@@ -224,7 +258,7 @@ class WorkingApp(EnteringApp):
             panel.stop_commenting()
         elif self._command is not None and self._command.is_running:
             self._command.cancel()
-        elif self.session.task is not None and not self.session.waits:
+        elif self.session.task is not None and not self.session.is_done:
             self._take_all_back()
             self.session.stop("interrupted by the user")
         elif self.session.task is None and self._worker is not None:
@@ -233,19 +267,35 @@ class WorkingApp(EnteringApp):
     def _take_all_back(self) -> None:
         """Put the messages that the model has not read back into the input, so that none is sent unnoticed later."""
         task, prompt = self.session.task, self.query_one(Prompt)
-        taken = [text for text in self._waiting() if task is not None and task.send(TakeBack())]
+        taken = [text for text in self.session.queued if task is not None and task.send(TakeBack())]
         if taken:
             prompt.put("\n".join([*taken, *([prompt.text] if prompt.text else [])]))
 
-    @work(exclusive=True, group="profile")
-    async def action_next_profile(self) -> None:
-        """Shift+Tab: the next approval profile; after one that is not among them, such as read-only, the first."""
-        if not self._profiles:
+    def action_next_profile(self) -> None:
+        """Shift+Tab: the next approval profile. Every press counts, also those before it is known which there are."""
+        if self._profiles:
+            self._to_next_profile()
+        else:
+            self._early_presses += 1
+            if self._early_presses == 1:
+                self._find_profiles()
+
+    @work(group="profile")
+    async def _find_profiles(self) -> None:
+        try:
             self._profiles = await self.session.services.profiles()
-        now = self.session.status.profile
+        finally:
+            presses, self._early_presses = self._early_presses, 0
+        for _ in range(presses):
+            self._to_next_profile()
+
+    def _to_next_profile(self) -> None:
+        """After a profile that is not among them, such as read-only, the first."""
+        now = self.session.profile
         at = self._profiles.index(now) + 1 if now in self._profiles else 0
         self.session.set_profile(self._profiles[at % len(self._profiles)])
         self._show_status()
+        self._show_request()
 
     # The user's own commands
 
