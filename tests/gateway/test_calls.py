@@ -19,10 +19,12 @@ from gateway_kit import (
     upstream,
     whole,
 )
+from gbnf import Grammar
+from joey.chunks import StopChunk, ToolCallChunk
 from joey.gateway import Upstream
-from joey.messages import ReasoningBlock, TextBlock
+from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
 from joey.providers import Abilities
-from joey.testing import reply
+from joey.testing import ScriptedReply, reply
 
 LIST, WRITE = call_text("list_files"), call_text("write_file", path="a.py")
 WIRES = tuple(PATHS)
@@ -140,7 +142,48 @@ async def test_a_choice_of_a_tool_that_is_not_there_is_refused() -> None:
     assert (got.status_code, got.json()["error"]["param"]) == (400, "tool_choice")
 
 
+@pytest.mark.parametrize(
+    ("wire", "choice"),
+    [
+        ("chat", {"type": "nothing"}),
+        ("responses", {}),
+        ("messages", {"type": "nothing"}),
+        ("chat", {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"name": "nope"}]}}),
+        ("responses", {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "nope"}]}),
+    ],
+)
+async def test_a_choice_that_nobody_can_keep_is_refused(wire: str, choice: Any) -> None:
+    got = await post(upstream("never used"), wire, tool_choice=choice)
+    assert got.status_code == 400 and "tool_choice" in got.json()["error"]["message"]
+
+
+async def test_a_call_cannot_be_required_where_there_are_no_tools() -> None:
+    got = await post(upstream("never used"), tools=[], tool_choice="required")
+    assert got.status_code == 400 and "no tools" in got.json()["error"]["message"]
+
+
+async def test_a_choice_of_a_tool_that_only_other_servers_run_leaves_the_model_its_own() -> None:
+    tools = [*RESPONSES_TOOLS, {"type": "web_search"}]
+    got = await collected(upstream("Hello."), "responses", tools=tools, tool_choice={"type": "web_search"})
+    assert got.text == "Hello."
+
+
 # Mistakes of the model
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_native_call_of_a_server_that_was_taught_the_tools_in_text_is_a_call(wire: str, stream: bool) -> None:
+    model = upstream(reply("I will.", ToolUseBlock("x1", "write_file", {"path": "a.py"})))
+    got = await collected(model, wire, stream=stream)
+    assert (got.text, got.calls) == ("I will.", [("write_file", {"path": "a.py"})])
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("wire", WIRES)
+async def test_half_of_a_surrogate_pair_does_not_reach_the_client(wire: str, stream: bool) -> None:
+    got = await post(upstream("half \ud800 pair"), wire, stream=stream)
+    assert b"\\ud800" not in got.content and "half \ufffd pair" in got.content.decode()
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -172,6 +215,21 @@ async def test_a_call_cut_by_length_is_never_a_whole_call(wire: str) -> None:
         got = await collected(upstream(cut), wire, stream=stream)
         assert got.calls == []
         assert got.stop in ("length", "max_tokens", "incomplete")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_native_call_cut_before_its_arguments_is_no_call_without_arguments(wire: str) -> None:
+    begun = ScriptedReply((ToolCallChunk(0, "x1", "list_files", ""), StopChunk("length")))
+    for stream in (True, False):
+        got = await collected(upstream(begun), wire, stream=stream)
+        assert got.stop in ("length", "max_tokens", "incomplete")
+
+
+async def test_of_its_native_calls_too_only_the_first_counts_without_parallel_calls() -> None:
+    blocks = (ToolUseBlock("x1", "list_files", {}), ToolUseBlock("x2", "list_files", {}))
+    for stream in (True, False):
+        got = await collected(upstream(reply(*blocks)), stream=stream, parallel_tool_calls=False)
+        assert (got.calls, got.text) == ([("list_files", {})], "")
 
 
 async def test_what_a_model_makes_up_as_the_result_of_its_call_is_left_out() -> None:
@@ -216,13 +274,51 @@ async def test_a_model_that_makes_up_a_result_instead_of_a_call_is_asked_again()
         assert "in place of a call" in requests_of(model)[1].messages[-1].content[0].text
 
 
-async def test_the_second_attempt_of_a_model_held_to_a_grammar_can_only_be_a_call() -> None:
-    model = upstream(call_text("ls"), LIST, grammar=True)
-    assert (await collected(model)).calls == [("list_files", {})]
+@pytest.mark.parametrize("parallel", [True, False])
+async def test_the_second_attempt_of_a_model_held_to_a_grammar_can_only_be_calls(parallel: bool) -> None:
+    """As many as the client takes."""
+    model = upstream(call_text("ls"), LIST + WRITE, grammar=True)
+    got = await collected(model, parallel_tool_calls=parallel)
+    assert [name for name, _ in got.calls] == (["list_files", "write_file"] if parallel else ["list_files"])
     required = upstream(LIST, grammar=True)
-    await collected(required, tool_choice="required")
+    await collected(required, tool_choice="required", parallel_tool_calls=parallel)
     first, second = requests_of(model)
     assert first.grammar != second.grammar == requests_of(required)[0].grammar
+    assert Grammar(second.grammar).admits(LIST + LIST) == parallel
+
+
+@pytest.mark.parametrize("fence", ["```json\n{}\n```", "{}", "[{}]"])
+async def test_a_model_that_begins_a_call_without_markers_is_held_to_calls_from_the_start(fence: str) -> None:
+    """It would stop behind the first one, and the client would never see the others."""
+    bare = fence.replace("{}", '{"name": "list_files", "arguments": {}}')
+    model = upstream(bare, LIST + WRITE, grammar=True)
+    got = await collected(model, stream=True)
+    assert [name for name, _ in got.calls] == ["list_files", "write_file"] and got.text == ""
+    first, second = requests_of(model)
+    assert second.messages == first.messages and Grammar(second.grammar).admits(LIST + WRITE)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "text"),
+    [
+        ("llama3_json", BARE.replace("arguments", "parameters")),
+        ("xlam", f"[{BARE}]"),
+        ("tool_choice", BARE),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_call_of_a_protocol_that_has_no_markers_is_read_at_once(protocol: str, text: str, stream: bool) -> None:
+    model = upstream(text, protocol=protocol, grammar=True)
+    got = await collected(model, stream=stream)
+    assert (got.calls, got.text) == ([("write_file", {"path": "a.py", "lines": 3})], "")
+    assert len(requests_of(model)) == 1
+
+
+@pytest.mark.parametrize("text", ['```json\n{"name": "Ada", "age": 36}\n```', "```json\n[1]\n```"])
+async def test_json_that_is_no_call_is_the_answer(text: str) -> None:
+    model = upstream(text, grammar=True)
+    got = await collected(model)
+    assert (got.text, got.calls, len(requests_of(model))) == (text, [], 1)
 
 
 async def test_usage_is_that_of_all_attempts() -> None:
@@ -403,6 +499,22 @@ async def test_without_a_grammar_the_json_is_cut_out_or_asked_for_again(wire: st
     got = await collected(model, wire, tools=None, stream=True, **FORMATS[wire])
     assert json.loads(got.text) == {"city": "Paris"}
     assert len(requests_of(model)) == 2
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_json_that_breaks_its_schema_is_asked_for_again(wire: str) -> None:
+    model = upstream('{"town": "Paris"}', '{"city": "Paris"}')
+    got = await collected(model, wire, tools=None, stream=True, **FORMATS[wire])
+    assert json.loads(got.text) == {"city": "Paris"}
+    note = requests_of(model)[1].messages[-1].content[0].text
+    assert "does not match the schema" in note and "city" in note
+
+
+async def test_a_schema_that_nobody_can_check_does_not_cost_the_reply() -> None:
+    lost = {"type": "object", "properties": {"city": {"$ref": "#/nowhere"}}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": lost}}
+    model = upstream('{"city": "Paris"}')
+    assert json.loads((await collected(model, tools=None, response_format=wanted)).text) == {"city": "Paris"}
 
 
 # Windows and limits

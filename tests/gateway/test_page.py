@@ -29,7 +29,7 @@ async def browser() -> AsyncIterator[Any]:
 
 @needs_browser
 async def test_a_request_is_shown_while_it_streams(browser: Any) -> None:
-    async with served(reply(WRITTEN, faults=Faults(pause=0.1))) as port, httpx2.AsyncClient(trust_env=False) as client:
+    async with served(reply(WRITTEN, faults=Faults(pause=0.5))) as port, httpx2.AsyncClient(trust_env=False) as client:
         address = f"http://127.0.0.1:{port}"
         problems: list[str] = []
         page = await browser.new_page()

@@ -17,7 +17,8 @@ import pytest
 
 from gateway_kit import TEXT_ONLY, call_text
 from joey.gateway import Gateway, Upstream
-from joey.gateway.serving import address_of, bound, serve, serve_client
+from joey.gateway.launching import serve_client
+from joey.gateway.serving import address_of, bound, serve
 from joey.protocols import get
 from joey.providers import Abilities
 from joey.providers.plain_chat import PlainChatProvider

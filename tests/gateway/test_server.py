@@ -57,6 +57,13 @@ async def test_paths_work_without_the_version_and_head_is_always_answered() -> N
         assert (await client.get("/v1/unknown")).json()["error"]["type"] == "invalid_request_error"
 
 
+@pytest.mark.parametrize("path", ["//v1/messages", "/v1/v1/messages", "/v1/messages/", "/v1//messages"])
+async def test_a_base_address_may_have_a_slash_or_a_version_too_many(path: str) -> None:
+    async with client_of(upstream("Ok.")) as client:
+        url = httpx2.URL("http://localhost").copy_with(raw_path=path.encode())
+        assert (await client.post(url, json=request_body("messages"))).status_code == 200
+
+
 async def test_tokens_are_counted_for_messages() -> None:
     async with client_of(upstream()) as client:
         short = await client.post("/v1/messages/count_tokens", json=request_body("messages"))
@@ -181,6 +188,18 @@ async def test_a_fault_before_the_answer_is_a_status_and_the_error_of_the_wire(
     assert got.status_code == statuses[wire], got.text
     assert got.json()["error"]["message"]
     assert got.headers.get("retry-after") == ("7" if fault == "limit" else None)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_client_is_told_how_long_the_server_refuses_requests(wire: str) -> None:
+    script: list[Scripted] = [Failure(429, "slow down", retry_after=50), reply("Too early.")]
+    async with LocalServer(script) as server, behind(server) as client:
+        await client.post(PATHS[wire], json=request_body(wire))
+        async with asyncio.timeout(20):
+            got = await client.post(PATHS[wire], json=request_body(wire, stream=True))
+        assert len(server.requests) == 1
+    assert got.status_code == 429 and "try again in" in got.json()["error"]["message"]
+    assert 10 < int(got.headers["retry-after"]) <= 50
 
 
 WITHIN = {

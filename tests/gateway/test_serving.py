@@ -19,8 +19,9 @@ from joey.cli import main
 from joey.errors import UsageError
 from joey.gateway import Gateway
 from joey.gateway.clients import CLIENTS, Served, launch_of
+from joey.gateway.launching import serve_client
 from joey.gateway.opening import UpstreamChoice, open_upstreams, probe
-from joey.gateway.serving import address_of, bound, check_host, serve, serve_client
+from joey.gateway.serving import address_of, bound, check_host, serve
 from joey.system.folders import user_folder
 from joey.testing import LocalServer, reply
 
@@ -218,8 +219,17 @@ async def test_a_client_runs_in_front_of_the_gateway_and_its_exit_code_comes_bac
         (["--model", "nope/x"], "no provider"),
         (["--upstream", "http://127.0.0.1:1"], "--model"),
         (["--protocol", "morse", "--model", "ollama/x"], "no protocol"),
+        (["--window", "0", "--model", "ollama/x", "--for", "claude", "--print"], "--window"),
     ],
 )
 def test_what_cannot_be_served_is_said_at_once(args: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gateway", *args]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_gateway_in_front_of_a_server_loads_nothing_for_models_of_this_machine() -> None:
+    code = (
+        "import sys, joey.gateway.serving, joey.gateway.opening; print('joey.providers.local.weights' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "False\n", done.stderr

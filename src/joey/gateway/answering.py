@@ -1,6 +1,6 @@
 """One HTTP request from its body to the last byte of its answer.
 
-    body --> understood --> prepared --> its turn --> pieces --> bytes
+    body --> understood --> encoded and checked --> its turn --> pieces --> bytes
 
 An error before the first byte is an HTTP status with the wire's own body; after it, the wire's own error event: no
 stream ends without its reason. A slow model must not look like a dead one: when nothing could be sent for some seconds,
@@ -15,10 +15,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from joey.gateway.exchange import Exchange
-from joey.gateway.http import ClientGoneError, HttpCall, Send, head, read_json, unless_gone
+from joey.gateway.http import ClientGoneError, HttpCall, Send, head, read_json, too_deep, unless_gone
 from joey.gateway.pieces import Piece
 from joey.gateway.records import Records, RequestRecord
 from joey.gateway.refusal import Refusal
@@ -31,6 +32,17 @@ from joey.gateway.wires.base import ReadingContext, Wire, WireWriter, encoded, n
 from joey.providers import ModelRequest
 
 _LOG = logging.getLogger("joey.gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """One request that was understood, and who answers it."""
+
+    request: ClientRequest
+    route: Route
+    exchange: Exchange
+    writer: WireWriter
+    record: RequestRecord
 
 
 class WireEndpoint:
@@ -69,7 +81,8 @@ class WireEndpoint:
                 self._records.close(record, "gone", "the client went away")
         except ClientGoneError:
             self._records.close(record, "gone", "the client went away")
-        except Refusal as refusal:
+        except (Refusal, RecursionError) as error:
+            refusal = error if isinstance(error, Refusal) else too_deep()
             self._records.close(record, "failed", refusal.message)
             await self._refuse(line, refusal)
         except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever happens
@@ -85,73 +98,52 @@ class WireEndpoint:
         upstream = route.upstream
         record.describe(request, upstream.name, upstream.protocol.name)
         writer = self._wire.writer(request, self._replies)
-        exchange = Exchange(upstream, self._seal)
+        pending = _Pending(request, route, Exchange(upstream, self._seal), writer, record)
         answer = self._streamed if request.stream else self._whole
         try:
             async with asyncio.timeout(self._max_seconds):
-                await answer(request, route, exchange, writer, record, line)
+                await answer(pending, line)
         except TimeoutError:
             raise Refusal("timeout", f"the model did not finish within {self._max_seconds:g} seconds") from None
 
-    async def _whole(
-        self,
-        request: ClientRequest,
-        route: Route,
-        exchange: Exchange,
-        writer: WireWriter,
-        record: RequestRecord,
-        line: _Line,
-    ) -> None:
+    async def _whole(self, pending: _Pending, line: _Line) -> None:
         pieces: list[Piece] = []
 
         async def keep(piece: Piece) -> None:
             pieces.append(piece)
 
-        await self._ask(request, route, exchange, writer, record, keep)
-        await line.whole(200, writer.body(pieces))
+        await self._ask(pending, keep)
+        await line.whole(200, pending.writer.body(pieces))
 
-    async def _streamed(
-        self,
-        request: ClientRequest,
-        route: Route,
-        exchange: Exchange,
-        writer: WireWriter,
-        record: RequestRecord,
-        line: _Line,
-    ) -> None:
-        line.writer = writer
+    async def _streamed(self, pending: _Pending, line: _Line) -> None:
+        line.writer = writer = pending.writer
 
         async def send(piece: Piece) -> None:
             await line.write(lambda: writer.write(piece))
 
-        beat = _Beat(self._keep_alive, line, lambda: _sign_of_life(route, writer))
+        beat = _Beat(self._keep_alive, line, lambda: _sign_of_life(pending.route, writer))
         try:
-            await self._ask(request, route, exchange, writer, record, send)
+            await self._ask(pending, send)
         finally:
             beat.stop()
         await line.end()
 
-    async def _ask(
-        self,
-        request: ClientRequest,
-        route: Route,
-        exchange: Exchange,
-        writer: WireWriter,
-        record: RequestRecord,
-        take: Callable[[Piece], Awaitable[None]],
-    ) -> None:
+    async def _ask(self, pending: _Pending, take: Callable[[Piece], Awaitable[None]]) -> None:
+        request, route, exchange, record = pending.request, pending.route, pending.exchange, pending.record
+        # What cannot be answered is refused before it has waited, and a stream that begins in line says how long it is.
+        prepared: ModelRequest = exchange.encode(request)
+        pending.writer.expected_input = estimate(prepared)
+        prepared = await exchange.check(prepared)
         async with route.line.turn(record.client, route.wait_for):
             record.state = "asking"
             route.arrived()
-            prepared: ModelRequest = await exchange.prepare(request)
-            writer.expected_input = estimate(prepared)
             made = exchange.pieces(request, prepared, lambda: new_id(self._wire.call_prefix), record.outcome)
             try:
                 async for piece in made:
                     record.add(piece)
                     await take(piece)
             finally:
-                await made.aclose()  # type: ignore[attr-defined]
+                await made.aclose()
 
     async def _refuse(self, line: _Line, refusal: Refusal) -> None:
         with suppress(OSError):

@@ -20,10 +20,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from joey.events import ArgumentPath
 from joey.schema.kinds import kinds_of
 from joey.schema.references import Schema, properties, resolve
-from joey.wire import JsonObject, JsonValue
+from joey.wire import ArgumentPath, JsonObject, JsonValue
 
 _HALF = re.compile("[\ud800-\udfff]")
 

@@ -5,31 +5,42 @@
                                      +---- again ------+   no call could be handed on, and none was begun
 
 Asked again (`retries`): a call of a tool that is not there, a call that cannot be read, no call where one is required,
-no JSON where the reply must be JSON. Of such a reply nothing is shown but the text before the mistake.
+no JSON where the reply must be JSON, or JSON that its schema does not allow. Of such a reply nothing is shown but the
+text before the mistake. A model that is held to a grammar and begins with a call without its markers is stopped there,
+and held to calls from the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from joey.chunks import Chunk, ReasoningChunk, TextChunk, ToolCallChunk
-from joey.events import ToolCallFinished
-from joey.gateway.formats import fence_around, json_in
+from joey import protocols
+from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk
+from joey.events import StreamEvent, ToolCallFinished
+from joey.gateway.formats import fence_around, json_in, what_is_wrong
 from joey.gateway.pieces import Piece, ReplyEnd, TextEnd, TextPiece
 from joey.gateway.reading import CallCounts, FindCalls, PieceReader
 from joey.gateway.refusal import Refusal, from_provider
 from joey.gateway.request import ClientRequest
 from joey.gateway.seal import Seal
+from joey.gateway.stopping import until_stop
 from joey.gateway.thinking import ThinkSplitter
 from joey.gateway.upstream import CHARACTERS_PER_TOKEN, Upstream, estimate
-from joey.providers import ModelRequest, ProviderError
+from joey.messages import TextBlock, ToolUseBlock
+from joey.protocols import Parser
+from joey.protocols.resolve import NATIVE
+from joey.providers import ModelRequest, Provider, ProviderError
 from joey.task.rescue import calls_in_text
 from joey.usage import Usage
 
 _MAX_KEPT = 200_000
 """Characters of a reply that are kept for the record."""
+_BEGINNING = 400
+"""Characters in which a call without markers shows itself, fence and name."""
+_UNMARKED = re.compile(r'\s*(?:```\w*\s*)?\[?\s*\{\s*"name"\s*:\s*"([^"\n]{1,256})"')
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +53,12 @@ class Outcome:
     counts: CallCounts = field(default_factory=CallCounts)
     usage: Usage = field(default_factory=Usage)
 
+    def count(self, counts: CallCounts) -> None:
+        """Add the calls of one attempt."""
+        self.counts.well_formed += counts.well_formed
+        self.counts.repaired += counts.repaired
+        self.counts.malformed += counts.malformed
+
     def note(self, chunk: Chunk) -> None:
         if len(self.wrote) < _MAX_KEPT:
             match chunk:
@@ -53,6 +70,39 @@ class Outcome:
                     pass
 
 
+class _AnyParser:
+    """Reads a reply in the protocol of the upstream, and native calls where its server makes them without being asked:
+    some look for calls in the text themselves, and send no text then."""
+
+    def __init__(self, upstream: Upstream, request: ClientRequest) -> None:
+        self._upstream, self._request = upstream, request
+        self._own = upstream.parser(request)
+        self._native: Parser | None = None
+
+    def feed(self, chunk: Chunk) -> list[StreamEvent]:
+        if isinstance(chunk, StopChunk) and self._native is not None:
+            return [*self._native.feed(chunk), *self._own.feed(chunk)]  # a call that was cut must not run
+        if not self._upstream.protocol.in_text or not isinstance(chunk, ToolCallChunk):
+            return self._own.feed(chunk)
+        if self._native is None:
+            self._native = self._upstream.parser(self._request, protocols.get(NATIVE))
+        return self._native.feed(chunk)
+
+    def finish(self) -> list[StreamEvent]:
+        native = self._native.finish() if self._native is not None else []
+        return [*native, *self._own.finish()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What all attempts at one answer have in common."""
+
+    request: ClientRequest
+    provider: Provider
+    new_id: Callable[[], str]
+    outcome: Outcome
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """Asks one upstream for clients."""
@@ -60,52 +110,59 @@ class Exchange:
     upstream: Upstream
     seal: Seal
 
-    async def prepare(self, request: ClientRequest) -> ModelRequest:
-        """The request for the model's server. Raises Refusal if it cannot be answered."""
+    def encode(self, request: ClientRequest) -> ModelRequest:
+        """The request for the model's server."""
+        return self.upstream.encode(request)
+
+    async def check(self, prepared: ModelRequest) -> ModelRequest:
+        """The request with an answer that has room. Raises Refusal if it cannot be answered."""
         try:
-            return await self.upstream.check_window(self.upstream.encode(request))
+            return await self.upstream.check_window(prepared)
         except ProviderError as error:
             raise from_provider(error, self.upstream.context_window) from error
 
     async def pieces(
         self, request: ClientRequest, prepared: ModelRequest, new_id: Callable[[], str], outcome: Outcome
-    ) -> AsyncIterator[Piece]:
+    ) -> AsyncGenerator[Piece, None]:
         """The answer as it comes; its last piece is a ReplyEnd. Raises Refusal."""
         try:
-            if request.format is not None and prepared.grammar is None:
-                async for piece in self._formatted(request, prepared, new_id, outcome):
-                    yield piece
-            else:
-                async for piece in self._attempts(request, prepared, new_id, outcome):
-                    yield piece
+            async with self.upstream.provider_for(request) as provider:
+                job = _Job(request, provider, new_id, outcome)
+                is_sure = request.format is None or self.upstream.holds_to_format(request)
+                made = self._attempts(job, prepared) if is_sure else self._formatted(job, prepared)
+                if request.stop_sequences:
+                    made = until_stop(made, request.stop_sequences, lambda: outcome.usage)
+                async with aclosing(made):
+                    async for piece in made:
+                        yield piece
         except ProviderError as error:
             raise from_provider(error, self.upstream.context_window) from error
 
-    async def _attempts(
-        self, request: ClientRequest, prepared: ModelRequest, new_id: Callable[[], str], outcome: Outcome
-    ) -> AsyncIterator[Piece]:
+    async def _attempts(self, job: _Job, prepared: ModelRequest) -> AsyncGenerator[Piece, None]:
+        request, outcome = job.request, job.outcome
         upstream, must_call = self.upstream, self.upstream.must_call(request)
         for left in range(upstream.retries, -1, -1):
-            reader = PieceReader(
-                request.callable_tools,
-                new_id,
-                self.seal,
-                result_mark=upstream.result_mark,
-                single=upstream.ends_with_first_call(request),
-                may_retry=left > 0,
-                holding=must_call and left > 0,
-                find_calls=self._calls_in(request),
-            )
+            reader = self._reader(job, may_retry=left > 0)
             before = len(outcome.wrote)
             last: Piece | None = None
-            async for piece in self._ask(request, prepared, reader, outcome):
-                last = piece
-                yield piece
+            unmarked = self._unmarked_call(request, prepared) if left else None
+            async with aclosing(self._ask(job, prepared, reader, unmarked)) as made:
+                async for piece in made:
+                    last = piece
+                    yield piece
+            if unmarked and unmarked(outcome.wrote[before:]) and reader.can_retry:
+                prepared = upstream.held_to_calls(prepared, request.callable_tools.specs)
+                outcome.wrote += "\n"
+                continue
             reader.rescue()
             useless = bool(reader.rejected) or (must_call and reader.stop != "length")
             if left and useless and reader.can_retry:
                 prepared = upstream.again(
-                    prepared, outcome.wrote[before:], reader.rejected, request.callable_tools.specs
+                    prepared,
+                    outcome.wrote[before:],
+                    reader.rejected,
+                    request.callable_tools.specs,
+                    several=request.choice.parallel and request.choice.mode != "one",
                 )
                 outcome.wrote += "\n"
                 if isinstance(last, TextPiece):
@@ -118,6 +175,20 @@ class Exchange:
             yield reader.end()
             return
 
+    def _reader(self, job: _Job, *, may_retry: bool) -> PieceReader:
+        """For one attempt. Where a call is required, nothing is shown of a reply that may be thrown away."""
+        request, upstream = job.request, self.upstream
+        return PieceReader(
+            request.callable_tools,
+            job.new_id,
+            self.seal,
+            result_mark=upstream.result_mark,
+            single=upstream.ends_with_first_call(request),
+            may_retry=may_retry,
+            holding=may_retry and upstream.must_call(request),
+            find_calls=self._calls_in(request),
+        )
+
     def _calls_in(self, request: ClientRequest) -> FindCalls | None:
         specs = request.callable_tools.specs
 
@@ -128,53 +199,72 @@ class Exchange:
 
         return find if specs and request.format is None else None
 
+    def _unmarked_call(self, request: ClientRequest, prepared: ModelRequest) -> Callable[[str], bool] | None:
+        """Tells whether a reply begins with a call without its markers. A model that writes one this way stops behind
+        it; held to the markers from the start, it makes as many calls as it wants to."""
+        choice, names = request.choice, {spec.name for spec in request.callable_tools.specs}
+        if prepared.grammar is None or choice.mode != "auto" or not choice.parallel or request.format is not None:
+            return None
+
+        def begins(text: str) -> bool:
+            found = _UNMARKED.match(text)
+            return found is not None and found[1] in names
+
+        return begins if names and not begins(self._written(min(names))) else None
+
+    def _written(self, name: str) -> str:
+        """A call as the protocol has it: some have no markers at all."""
+        block = self.upstream.protocol.encode_call(ToolUseBlock("call_1", name, {}))
+        return block.text if isinstance(block, TextBlock) else ""
+
     async def _ask(
-        self, request: ClientRequest, prepared: ModelRequest, reader: PieceReader, outcome: Outcome
-    ) -> AsyncIterator[Piece]:
+        self, job: _Job, prepared: ModelRequest, reader: PieceReader, unmarked: Callable[[str], bool] | None
+    ) -> AsyncGenerator[Piece, None]:
         """One reply, up to its end or to where the rest does not count."""
-        upstream, parser = self.upstream, self.upstream.parser(request)
+        request, outcome = job.request, job.outcome
+        upstream, parser = self.upstream, _AnyParser(self.upstream, request)
         splitter = None if upstream.protocol.thinks_in_text else ThinkSplitter()
         first_only = upstream.ends_with_first_call(request)
         outcome.attempts += 1
         before, start = outcome.usage, len(outcome.wrote)
-        async with aclosing(upstream.provider.stream(prepared)) as chunks:
-            async for chunk in chunks:
-                outcome.note(chunk)
-                for each in splitter.feed(chunk) if splitter else (chunk,):
-                    for piece in reader.read(parser.feed(each)):
-                        yield piece
-                if reader.is_done or (first_only and reader.finished_calls):
-                    break
-        for each in splitter.finish() if splitter else ():
-            for piece in reader.read(parser.feed(each)):
+        try:
+            async with aclosing(job.provider.stream(prepared)) as chunks:
+                async for chunk in chunks:
+                    has_called = first_only and reader.finished_calls > 0
+                    outcome.note(chunk)
+                    for each in splitter.feed(chunk) if splitter else (chunk,):
+                        for piece in reader.read(parser.feed(each)):
+                            yield piece
+                    is_short = len(outcome.wrote) - start < _BEGINNING
+                    if unmarked and is_short and reader.can_retry and unmarked(outcome.wrote[start:]):
+                        break
+                    if reader.is_done or (has_called and _is_written(chunk)):
+                        break  # a server that ends by itself is heard to its end: it counts the tokens
+            for each in splitter.finish() if splitter else ():
+                for piece in reader.read(parser.feed(each)):
+                    yield piece
+            for piece in reader.read(parser.finish()):
                 yield piece
-        for piece in reader.read(parser.finish()):
-            yield piece
-        outcome.counts = CallCounts(
-            outcome.counts.well_formed + reader.counts.well_formed,
-            outcome.counts.repaired + reader.counts.repaired,
-            outcome.counts.malformed + reader.counts.malformed,
-        )
-        if not reader.usage.total:  # the server did not count, or was not heard to the end
-            written = int(len(outcome.wrote[start:]) / CHARACTERS_PER_TOKEN) + 1
-            reader.usage = Usage(estimate(prepared), written)
-        outcome.usage = reader.usage = before + reader.usage
+        finally:
+            outcome.count(reader.counts)
+            written = outcome.wrote[start:]
+            is_reply = bool(written) or reader.stop is not None
+            if is_reply and not reader.usage.total:  # the server did not count, or was not heard to the end
+                reader.usage = Usage(estimate(prepared), int(len(written) / CHARACTERS_PER_TOKEN) + 1)
+            outcome.usage = reader.usage = before + reader.usage
 
-    async def _formatted(
-        self, request: ClientRequest, prepared: ModelRequest, new_id: Callable[[], str], outcome: Outcome
-    ) -> AsyncIterator[Piece]:
-        """A reply that must be JSON, from a server that takes no grammar: shown when it is known to be."""
+    async def _formatted(self, job: _Job, prepared: ModelRequest) -> AsyncGenerator[Piece, None]:
+        """A reply that must be JSON, and may be something else: shown when it is known to be."""
         for left in range(self.upstream.retries, -1, -1):
-            pieces = [piece async for piece in self._attempts(request, prepared, new_id, outcome)]
+            pieces = [piece async for piece in self._attempts(job, prepared)]
             text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
             end = pieces[-1]
             assert isinstance(end, ReplyEnd)
-            found = json_in(text)
-            if end.stop == "tool_calls" or (found is None and (not left or end.stop == "length")):
-                found = None
-            elif found is None:
-                problem = "The reply is not one JSON value"
-                prepared = self.upstream.again(prepared, text, [problem], ())
+            found = json_in(text) if end.stop != "tool_calls" else None
+            problem = "" if end.stop in ("tool_calls", "length") else what_is_wrong(found, job.request.format)
+            if problem and left:
+                prepared = self.upstream.again(prepared, text, [problem], (), several=False)
+                prepared = self.upstream.held_to_format(prepared, job.request)
                 continue
             for piece in pieces[:-1]:
                 if found is None or not isinstance(piece, (TextPiece, TextEnd)):
@@ -184,3 +274,10 @@ class Exchange:
                 yield TextEnd()
             yield end
             return
+
+
+def _is_written(chunk: Chunk) -> bool:
+    """Whether the model wrote more, and not only space."""
+    return isinstance(chunk, ToolCallChunk) or (
+        isinstance(chunk, (TextChunk, ReasoningChunk)) and bool(chunk.text.strip())
+    )

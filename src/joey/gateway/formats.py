@@ -44,3 +44,18 @@ def json_in(text: str) -> str | None:
         if isinstance(value, (dict, list)) or end == len(candidate.strip()):
             return candidate.strip()[:end]
     return None
+
+
+def what_is_wrong(found: str | None, wanted: ReplyFormat | None) -> str:
+    """What to tell a model whose reply is not in its format; nothing if it is, or if the schema cannot be checked."""
+    if found is None:
+        return "The reply is not one JSON value"
+    if wanted is None:
+        return ""
+    from joey.mcp.checking import SchemaChecker, UnusableSchemaError  # loads a validator: only where no grammar holds
+
+    try:
+        problems = SchemaChecker(wanted.schema).problems(json.loads(found))
+    except UnusableSchemaError:
+        return ""
+    return f"The JSON does not match the schema: {problems[0]}" if problems else ""

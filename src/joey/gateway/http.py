@@ -24,6 +24,11 @@ _DRAINED = 4
 """A body that is too large is read to its end, up to so many times the limit: clients read no answer before."""
 
 
+def too_deep() -> Refusal:
+    """For a request that Python cannot follow, wherever that is noticed: nothing else has such depths."""
+    return invalid("the JSON of the request is nested too deeply")
+
+
 class ClientGoneError(Exception):
     """The client went away before its request was complete."""
 
@@ -67,7 +72,7 @@ class HttpCall:
         return f"{agent} {address[0] if address else 'in-process'}"
 
     async def body(self, max_bytes: int) -> bytes:
-        """The body. Raises Refusal for one that is too large, ClientGoneError for one that does not come."""
+        """The body. Raises Refusal if it is too large or compressed, ClientGoneError if it does not come."""
         parts: list[bytes] = []
         size, more = 0, True
         while more and size <= max_bytes * _DRAINED:
@@ -85,6 +90,9 @@ class HttpCall:
                 self.close()
         if size > max_bytes:
             raise Refusal("too_large", f"the request is larger than {max_bytes // 2**20} MB")
+        coding = self.headers.get("content-encoding", "identity").lower()
+        if coding not in ("", "identity"):
+            raise invalid(f"a body with Content-Encoding {coding[:20]} is not read here; send it as it is")
         return b"".join(parts)
 
     def close(self) -> None:
@@ -111,15 +119,21 @@ def head(status: int, headers: Mapping[str, str]) -> AsgiMessage:
 
 def read_json(body: bytes) -> Any:
     try:
-        return json.loads(body)
+        return json.loads(body, parse_constant=_no_json)
     except RecursionError:
-        raise invalid("the JSON of the request is nested too deeply") from None
+        raise too_deep() from None
     except ValueError as error:
         raise invalid(f"the request is not JSON: {error}") from None
 
 
+def _no_json(word: str) -> Any:
+    """Python reads these, but the model's server may not."""
+    raise ValueError(f"{word} is no value of JSON")
+
+
 async def unless_gone(work: Awaitable[None], receive: Receive) -> bool:
-    """Do the work, but end it when the client goes away; returns whether it was done."""
+    """Do the work, but end it when the client goes away; returns whether it was done. Raises Refusal when it is the
+    server that ends: the client is still there, and no answer may end without its reason."""
     doing = asyncio.current_task()
     assert doing is not None
     is_over = False
@@ -133,8 +147,9 @@ async def unless_gone(work: Awaitable[None], receive: Receive) -> bool:
     try:
         await work
     except asyncio.CancelledError:
-        if not watching.done() or doing.uncancel() > 0:
-            raise  # it is the server that ends
+        is_gone = watching.done()
+        if doing.uncancel() > 0 or not is_gone:
+            raise Refusal("overloaded", "the gateway is stopping; try again when it is back", retry_after=5) from None
         return False
     finally:
         is_over = True

@@ -8,7 +8,7 @@ server is taken for one whose models call tools natively, unless a protocol is c
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +16,16 @@ from joey.app.models import catalogue
 from joey.app.sources import key_for
 from joey.config import Config
 from joey.errors import UsageError
+from joey.gateway.refusal import invalid
 from joey.gateway.upstream import Upstream, choose_protocol
+from joey.gateway.wires.fields import LOGIT_BIAS
 from joey.providers import LOCAL, EngineOptions, NetworkError, Provider, open_model
 from joey.providers.catalogue import Abilities, Api, abilities_of
 from joey.providers.decoding.shapes import count, mapping, text
-from joey.providers.discovery import Server, find_models
-from joey.providers.local.weights import installed_models, model_file
-from joey.providers.plain_chat import PlainChatProvider, is_plain
+from joey.providers.discovery import ModelServer, find_models
+from joey.providers.endpoints import is_plain
+from joey.providers.plain_chat import PlainChatProvider
+from joey.wire import JsonObject
 
 KEY_VARIABLE = "JOEY_UPSTREAM_KEY"
 AUTO = "auto"
@@ -88,6 +91,8 @@ def _without_key(choice: UpstreamChoice) -> UpstreamChoice:
 
 def in_the_box() -> str:
     """The best model that runs on this machine."""
+    from joey.providers.local.weights import installed_models
+
     names = installed_models()
     if not names:
         raise UsageError(
@@ -102,15 +107,27 @@ def open_upstream(chosen: UpstreamChoice, config: Config, name: str = "") -> Ups
     if chosen.model is None:
         raise UsageError("an upstream needs a model or a url")
     is_local = chosen.model.startswith(f"{LOCAL}/")
+    engine, grammar = _engine(chosen, config), None if chosen.grammar == AUTO else chosen.grammar
     provider, model = open_model(
         chosen.model,
         api_key=key_for(chosen.model),
         abilities=None if is_local else catalogue(config).facts(chosen.model).abilities,
-        grammar=None if chosen.grammar == AUTO else chosen.grammar,
-        engine=_engine(chosen, config),
+        grammar=grammar,
+        engine=engine,
         api=chosen.api,
     )
-    return _made(chosen, provider, model, name, Probed(slots=1 if is_local else None))
+    if not is_local:
+        return _made(chosen, provider, model, name, Probed())
+
+    open_local: Callable[..., Provider] = type(provider)  # its module is loaded only with a model of this process
+
+    def with_fields(fields: JsonObject) -> Provider:
+        """The engine is one for all of them. It needs the weights of tokens for itself."""
+        if LOGIT_BIAS in fields:
+            raise invalid(f"{LOGIT_BIAS}: a model of this process takes none", LOGIT_BIAS)
+        return open_local(model, options=engine, takes_grammar=grammar != "off", fields=fields)
+
+    return replace(_made(chosen, provider, model, name, Probed(slots=1)), with_fields=with_fields)
 
 
 def _engine(chosen: UpstreamChoice, config: Config) -> EngineOptions:
@@ -129,7 +146,11 @@ def _at(chosen: UpstreamChoice, url: str, name: str) -> Upstream:
     probed = probe(address, key) if chosen.api in (None, "chat") else Probed()
     grammar = probed.grammar or "off" if chosen.grammar in (None, AUTO) else chosen.grammar
     if chosen.api in (None, "chat") and is_plain(address):
-        return _made(chosen, _plain(chosen, address, key, model, grammar, probed), model, name, probed)
+
+        def with_fields(fields: JsonObject) -> Provider:
+            return _plain(chosen, address, key, model, grammar, probed, fields)
+
+        return replace(_made(chosen, with_fields({}), model, name, probed), with_fields=with_fields)
     provider, _ = open_model(
         f"{'anthropic' if chosen.api == 'messages' else 'openai'}/{model}",
         base_url=address.removesuffix("/v1") if chosen.api == "messages" else address,
@@ -142,7 +163,13 @@ def _at(chosen: UpstreamChoice, url: str, name: str) -> Upstream:
 
 
 def _plain(
-    chosen: UpstreamChoice, address: str, key: str | None, model: str, grammar: str | None, probed: Probed
+    chosen: UpstreamChoice,
+    address: str,
+    key: str | None,
+    model: str,
+    grammar: str | None,
+    probed: Probed,
+    fields: JsonObject,
 ) -> Provider:
     """A server of this machine: cheaper without an SDK. llama.cpp reports how far it is with a prompt, so that it sees
     at once when nobody waits for the reply any more."""
@@ -151,7 +178,7 @@ def _plain(
         api_key=key,
         abilities=_abilities(model, chosen, probed),
         grammar=None if grammar == "off" else grammar,
-        fields={"return_progress": True} if probed.grammar == "llama.cpp" else None,
+        fields={**fields, **({"return_progress": True} if probed.grammar == "llama.cpp" else {})},
     )
 
 
@@ -161,9 +188,7 @@ def _abilities(model: str, chosen: UpstreamChoice, probed: Probed) -> Abilities:
 
 
 def _made(chosen: UpstreamChoice, provider: Provider, model: str, name: str, probed: Probed) -> Upstream:
-    # A model on this machine has a short name here; the name of its file says which model it is.
-    known = model_file(model).name if provider.name == LOCAL else model
-    protocol = choose_protocol(provider, known, chosen.protocol, probed.template)
+    protocol = choose_protocol(provider, model, chosen.protocol, probed.template)
     slots = chosen.slots or probed.slots or Upstream.slots
     shown = name or model.removesuffix(".gguf").rpartition("/")[2]
     return Upstream(provider, model, protocol, shown, slots, window=chosen.window, aliases=chosen.aliases)
@@ -180,7 +205,7 @@ def _first_model(address: str, key: str | None) -> str:
 
 def probe(address: str, key: str | None) -> Probed:
     """What a server says about itself; nothing for one that says nothing."""
-    server = Server(address, {"Authorization": f"Bearer {key}"} if key else {}, _PROBE_TIMEOUT).above()
+    server = ModelServer(address, {"Authorization": f"Bearer {key}"} if key else {}, _PROBE_TIMEOUT).above()
     try:
         properties = mapping(server.get("/props"))
         window = count(mapping(properties.get("default_generation_settings")).get("n_ctx"))

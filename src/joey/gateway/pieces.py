@@ -83,6 +83,8 @@ class ReplyEnd:
 
     stop: StopReason
     usage: Usage = field(default_factory=Usage)
+    stop_sequence: str | None = None
+    """The one of the client's that ended it."""
 
 
 Piece: TypeAlias = (

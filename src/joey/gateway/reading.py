@@ -360,4 +360,6 @@ def _as_object(arguments: JsonValue) -> JsonObject | None:
             arguments = read_arguments(read_json(arguments))[0]
         except UnreadableError:
             return None
+    if arguments is None:
+        return {}
     return arguments if isinstance(arguments, dict) else None

@@ -36,6 +36,8 @@ class ClientRequest:
     max_tokens: int | None = None
     temperature: float | None = None
     stop_sequences: tuple[str, ...] = ()
+    sent_on: JsonObject = field(default_factory=dict)
+    """Fields for the model's server, such as `top_p`, by their names in Chat Completions."""
     effort: Effort | None = None
     budget: int | None = None
     format: ReplyFormat | None = None

@@ -5,6 +5,7 @@ app(Upstream(...))      or      app("local/coder-1.5b")      or      app(provide
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 from joey.errors import UsageError
 from joey.gateway.answering import WireEndpoint
 from joey.gateway.guard import Guard
-from joey.gateway.http import AsgiApp, ClientGoneError, HeldBytes, HttpCall, Receive, Scope, Send, read_json
+from joey.gateway.http import AsgiApp, ClientGoneError, HeldBytes, HttpCall, Receive, Scope, Send, read_json, too_deep
 from joey.gateway.records import Records
 from joey.gateway.refusal import Refusal, invalid
 from joey.gateway.replies import KeptReplies
@@ -28,7 +29,6 @@ from joey.gateway.wires.chat import ChatWire
 from joey.gateway.wires.messages import MessagesWire
 from joey.gateway.wires.responses import ResponsesWire
 from joey.providers import LOCAL, Provider, open_model
-from joey.providers.local.weights import model_file
 
 WIRES: tuple[Wire, ...] = (ChatWire(), ResponsesWire(), MessagesWire())
 _MESSAGES = MessagesWire()
@@ -92,9 +92,10 @@ class Gateway:
         if self.options.show_page:
             found["GET"] |= {**dict.fromkeys(_PAGE, _page), "/requests": self._requests}
             below["/requests/"] = self._request
-        return _Application(found, below, self.options, self._close)
+        return _Application(found, below, self.options, self.close)
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """End the connections to the models."""
         for upstream in self.routing.upstreams:
             await upstream.provider.close()
 
@@ -113,11 +114,13 @@ class Gateway:
     async def _count(self, call: HttpCall) -> None:
         try:
             body = read_json(await call.body(self.options.max_bytes))
+            if isinstance(body, dict):
+                body.pop("compaction", None)  # to count, the conversation is taken as it is sent
             understood = _MESSAGES.understood(body, ReadingContext(self._seal, self._replies))
             upstream = self.routing.find(understood.model).upstream
             tokens, _ = await upstream.count(upstream.encode(understood))
-        except Refusal as refusal:
-            await refuse(call, refusal)
+        except (Refusal, RecursionError) as error:
+            await refuse(call, error if isinstance(error, Refusal) else too_deep())
             return
         await call.answer(200, encoded({"input_tokens": tokens}), _JSON)
 
@@ -172,6 +175,7 @@ class Gateway:
 
 
 _VERSIONS = ("/v1", "")
+_SLASHES = re.compile(r"/{2,}")
 _LARGE_AT_ONCE = 8
 """So many of the largest requests may be there at once, or more smaller ones."""
 
@@ -194,10 +198,8 @@ def upstream_of(model: str | Provider | Upstream, *, name: str = "", protocol: s
     if isinstance(model, Upstream):
         return model
     provider, known = (model, name or "model") if isinstance(model, Provider) else open_model(model)
-    is_local = provider.name == LOCAL
-    file_name = model_file(known).name if is_local else known
-    spoken = choose_protocol(provider, file_name, protocol)
-    return Upstream(provider, known, spoken, name or known, 1 if is_local else Upstream.slots)
+    slots = 1 if provider.name == LOCAL else Upstream.slots
+    return Upstream(provider, known, choose_protocol(provider, known, protocol), name or known, slots)
 
 
 async def refuse(call: HttpCall, refusal: Refusal, **headers: str) -> None:
@@ -217,6 +219,11 @@ async def _page(call: HttpCall) -> None:
     name, kind = _PAGE[call.path]
     text = resources.files("joey.gateway").joinpath(name).read_bytes()
     await call.answer(200, text, kind, **_PAGE_HEADERS)
+
+
+def _tidy(path: str) -> str:
+    """A path without what a base address of the client's had too many of."""
+    return _SLASHES.sub("/", path).rstrip("/").replace("/v1/v1/", "/v1/")
 
 
 class _Application:
@@ -264,7 +271,8 @@ class _Application:
             await self._endpoint(call)(call)
 
     def _endpoint(self, call: HttpCall) -> Endpoint:
-        found = self._found.get(call.method, {}).get(call.path)
+        known = self._found.get(call.method, {})
+        found = known.get(call.path) or known.get(_tidy(call.path))
         if found is None and call.method == "GET":
             found = next((each for begin, each in self._below.items() if call.path.startswith(begin)), None)
         return found or _not_found

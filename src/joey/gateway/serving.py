@@ -1,30 +1,23 @@
-"""Serving over HTTP, alone or for one client that is started and waited for."""
+"""Serving over HTTP: where to listen, who may reach it, and how it ends."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import shutil
 import signal
 import socket
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-
-import uvicorn
+from collections.abc import Callable
 
 from joey.errors import UsageError
-from joey.gateway.clients import DEFAULT_WINDOW, Served, launch_of
-from joey.gateway.connections import GatewayConnection
+from joey.gateway.connections import GatewayConnection, OpenConnections
 from joey.gateway.server import Gateway
 from joey.messages import Message, TextBlock
 from joey.providers import ModelRequest, ProviderError
-from joey.system.folders import make_private, state_folder
 from joey.system.hosts import is_this_machine
 
 PORT = 8808
-_ANY_KEY = "any"
+BACKLOG = 2048
+_GRACE = 1.0
 
 
 def bound(host: str, port: int | None) -> socket.socket:
@@ -42,6 +35,7 @@ def bound(host: str, port: int | None) -> socket.socket:
             problem = error.strerror or str(error)
             continue
         made.set_inheritable(False)
+        made.listen(BACKLOG)  # before anybody is told the address: who connects at once waits, and is not refused
         return made
     raise UsageError(f"cannot listen at {host} port {port}: {problem}; choose another --port")
 
@@ -59,36 +53,51 @@ def check_host(host: str, key: str | None) -> bool:
     return is_here
 
 
-class _Server(uvicorn.Server):
-    """A server that ends with what it serves, and leaves signals to whoever runs it."""
+class HttpServer:
+    """Serves a gateway on sockets until it is stopped."""
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+    def __init__(self, gateway: Gateway, connection: type[GatewayConnection] = GatewayConnection) -> None:
+        self._gateway = gateway
+        self._connection = connection
+        self._opened = OpenConnections(gateway.application())
+        self._stopped = asyncio.Event()
 
+    def stop(self) -> None:
+        self._stopped.set()
 
-def server_of(
-    gateway: Gateway, *, quiet: bool, connection: type[GatewayConnection] = GatewayConnection
-) -> uvicorn.Server:
-    """A server of the gateway. `quiet` is for one that shares a terminal with a client."""
-    config = uvicorn.Config(
-        gateway.application(),
-        access_log=False,
-        log_level="critical" if quiet else "error",  # what clients send wrongly is answered, and no news here
-        http=connection,
-        ws="none",
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=1,
-    )
-    return _Server(config) if quiet else uvicorn.Server(config)
+    async def serve(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: self._connection(self._opened), sock=listening, backlog=BACKLOG)
+        try:
+            await self._stopped.wait()
+        finally:
+            server.close()
+            await self._end()
+            await self._gateway.close()
+
+    async def _end(self) -> None:
+        """Answers that are under way have a moment to end; then the others end with an error, for whoever reads it."""
+        for connection in tuple(self._opened.connections):
+            connection.end()
+        if tasks := tuple(self._opened.tasks):
+            await asyncio.wait(tasks, timeout=_GRACE)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=_GRACE)
+        for connection in tuple(self._opened.connections):
+            connection.transport.abort()
+        if tasks:
+            await asyncio.wait(tasks)
 
 
 async def serve(gateway: Gateway, listening: socket.socket, report: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C."""
+    """Serve until Ctrl-C, or until the system ends this process."""
+    server = HttpServer(gateway)
+    with contextlib.suppress(NotImplementedError, RuntimeError):  # not everywhere, and in the main thread only
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stop)
     warming = asyncio.create_task(_warm(gateway, report))
     try:
-        await server_of(gateway, quiet=False).serve([listening])
+        await server.serve(listening)
     finally:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
@@ -105,42 +114,3 @@ async def _warm(gateway: Gateway, report: Callable[[str], None]) -> None:
                 report(str(error))
             else:
                 report(f"{upstream.name} is loaded.")
-
-
-async def serve_client(
-    gateway: Gateway, listening: socket.socket, client: str, args: Sequence[str], key: str | None
-) -> int:
-    """Start the client in front of the gateway, and wait for it; returns its exit code."""
-    make_private(state_folder())  # Codex starts no sandbox from a folder for temporary files
-    with tempfile.TemporaryDirectory(prefix="gateway-", dir=state_folder(), ignore_cleanup_errors=True) as scratch:
-        folder = Path(scratch)
-        launch = launch_of(client, served_by(gateway, listening, key), folder, args)
-        program = shutil.which(launch.command[0])
-        if program is None:
-            raise UsageError(f"{launch.command[0]} is not installed; {launch.install}")
-        launch.write_files(folder)
-        server = server_of(gateway, quiet=True)
-        serving = asyncio.create_task(server.serve([listening]))
-        try:
-            return await _run(program, launch.command[1:], {**os.environ, **launch.variables})
-        finally:
-            server.should_exit = True
-            await serving
-
-
-async def _run(program: str, args: Sequence[str], variables: dict[str, str]) -> int:
-    """The client has the terminal, and Ctrl-C is for it alone."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process = await asyncio.create_subprocess_exec(
-            program, *args, env=variables, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-        )
-        code = await process.wait()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return code if code >= 0 else 128 - code
-
-
-def served_by(gateway: Gateway, listening: socket.socket, key: str | None) -> Served:
-    first = gateway.routing.upstreams[0]
-    return Served(address_of(listening), key or _ANY_KEY, first.name, first.context_window or DEFAULT_WINDOW)

@@ -11,15 +11,17 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from joey import protocols
 from joey.gateway.arguments import compact
 from joey.gateway.formats import format_grammar, format_instruction
-from joey.gateway.refusal import context_exceeded
+from joey.gateway.refusal import Refusal, context_exceeded, invalid
 from joey.gateway.request import ClientRequest
+from joey.gateway.wires.fields import LOGIT_BIAS
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Parser, Protocol, debug
 from joey.protocols.base import FirstCallOnly
@@ -28,12 +30,17 @@ from joey.providers import LOCAL, ModelRequest, Provider, ReasoningOptions
 from joey.system.visible import unfiltered
 from joey.task.history import HistoryEncoder
 from joey.toolspec import ToolChoice, ToolSpec
+from joey.wire import JsonObject
 
 MAX_TOKENS = 8192
 """How long a reply may be if neither the client nor the model says so."""
 MIN_ANSWER = 256
 """Tokens that must be left of the window for an answer."""
 CHARACTERS_PER_TOKEN = 3.5
+MAX_LIMIT_WAIT = 10.0
+"""Seconds that a request is held back after its server refused others; a client that retries does not hear of them."""
+_HOPELESS = 8
+"""No text has so many characters in a token that a prompt could be this many times shorter than it seems."""
 _KEPT_DESCRIPTIONS = 32
 _RESULT_MARK = re.compile(r"<[^<>\s]{2,40}>")
 TEXT_DEFAULT = "json_mix"
@@ -46,6 +53,7 @@ def choose_protocol(provider: Provider, model: str, wanted: str | None = None, t
 
     The small models in the box do better with that than with the dialect of their template, which they hardly learnt.
     """
+    model = _known_name(provider, model)
     abilities = provider.abilities(model)
     if wanted and wanted != AUTO:
         return protocols.get(wanted)
@@ -55,6 +63,15 @@ def choose_protocol(provider: Provider, model: str, wanted: str | None = None, t
         return protocols.get(abilities.dialect or TEXT_DEFAULT)
     likely = protocols.likely_dialects(template=template or provider.chat_template, model=model)
     return protocols.get(abilities.dialect or next(iter(likely), TEXT_DEFAULT))
+
+
+def _known_name(provider: Provider, model: str) -> str:
+    """A model on this machine has a short name here; the name of its file says which model it is."""
+    if provider.name != LOCAL:
+        return model
+    from joey.providers.local.weights import model_file  # what can be fetched, and how: for those who have one
+
+    return model_file(model).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,8 @@ class Upstream:
     window: int | None = None
     aliases: tuple[str, ...] = ()
     """Further names, with `*` for anything."""
+    with_fields: Callable[[JsonObject], Provider] | None = field(default=None, compare=False, repr=False)
+    """The same model with these fields in each request (`top_p`, `seed`), where its server takes them."""
     wrap_parser: Callable[[Parser], Parser] = field(default_factory=lambda: _watched, compare=False, repr=False)
     """By default, $JOEY_DEBUG_PARSER shows on the error stream what the model writes and what is read."""
     _taught: dict[str, _Taught] = field(default_factory=dict, compare=False, repr=False)
@@ -109,7 +128,7 @@ class Upstream:
         extra = [taught.description]
         if request.format is not None:
             extra.append(format_instruction(request.format))
-            if constrained and not specs:
+            if self.holds_to_format(request):
                 grammar = format_grammar(request.format)
         messages = HistoryEncoder(self.protocol).encode(request.messages, request.tools.specs)
         if self.must_call(request) and in_text and grammar is None:
@@ -122,15 +141,41 @@ class Upstream:
             tool_choice=request.choice if not in_text and specs else ToolChoice(),
             max_tokens=self._max_tokens(request),
             temperature=request.temperature,
-            stop_sequences=request.stop_sequences,
             reasoning=self._reasoning(request),
             grammar=grammar,
             conversation=request.conversation,
+            on_wait=_refuse_long_wait,
         )
 
-    def parser(self, request: ClientRequest) -> Parser:
+    def holds_to_format(self, request: ClientRequest) -> bool:
+        """Whether the grammar of the reply is that of its format: with tools, it may be a call as well."""
+        offers_tools = bool(request.tools.specs) and request.choice.mode != "none"
+        return request.format is not None and self.provider.takes_grammar and not offers_tools
+
+    def held_to_format(self, prepared: ModelRequest, request: ClientRequest) -> ModelRequest:
+        """The request after a reply that was text, and not in the format: this time it can be nothing else."""
+        if request.format is None or not self.provider.takes_grammar or not self.protocol.in_text:
+            return prepared
+        return replace(prepared, grammar=format_grammar(request.format))
+
+    @asynccontextmanager
+    async def provider_for(self, request: ClientRequest) -> AsyncIterator[Provider]:
+        """Who answers this request. Raises Refusal where a field of it cannot be sent on, and must be."""
+        if not request.sent_on or self.with_fields is None:
+            if LOGIT_BIAS in request.sent_on:
+                raise invalid(f"{LOGIT_BIAS}: this model's server takes none from here", LOGIT_BIAS)
+            yield self.provider
+            return
+        provider = self.with_fields(request.sent_on)
+        try:
+            yield provider
+        finally:
+            await provider.close()
+
+    def parser(self, request: ClientRequest, protocol: Protocol | None = None) -> Parser:
+        """Reads the reply to a request, in the model's own protocol unless it is another one."""
         specs = request.callable_tools.specs if request.choice.mode != "none" else ()
-        parser = self.wrap_parser(self.protocol.parser(specs))
+        parser = self.wrap_parser((protocol or self.protocol).parser(specs))
         return FirstCallOnly(parser) if self.ends_with_first_call(request) else parser
 
     def must_call(self, request: ClientRequest) -> bool:
@@ -141,7 +186,7 @@ class Upstream:
         return not request.choice.parallel and bool(request.tools.tools)
 
     def again(
-        self, request: ModelRequest, wrote: str, rejected: Sequence[str], tools: Sequence[ToolSpec]
+        self, request: ModelRequest, wrote: str, rejected: Sequence[str], tools: Sequence[ToolSpec], *, several: bool
     ) -> ModelRequest:
         """The request after a reply that is of no use: with that reply, and what is wrong with it. A model that
         tried to call a tool, and is held to a grammar, can this time do nothing else."""
@@ -150,8 +195,12 @@ class Upstream:
         reply = (Message("assistant", (TextBlock(wrote),)),) if wrote.strip() else ()
         grammar = request.grammar
         if grammar is not None and tools:
-            grammar = self.protocol.grammar(tools, ToolChoice("required"))
+            grammar = self.protocol.grammar(tools, ToolChoice("required", parallel=several))
         return replace(request, messages=(*request.messages, *reply, note), grammar=grammar)
+
+    def held_to_calls(self, request: ModelRequest, tools: Sequence[ToolSpec]) -> ModelRequest:
+        """The same request, to a model that can do nothing but call tools."""
+        return replace(request, grammar=self.protocol.grammar(tools, ToolChoice("required")))
 
     async def count(self, request: ModelRequest) -> tuple[int, bool]:
         """The tokens of a request, and whether that is exact: counted by the model's own server."""
@@ -161,10 +210,13 @@ class Upstream:
     async def check_window(self, request: ModelRequest) -> ModelRequest:
         """The request with an answer that has room. Raises Refusal for one that cannot be answered at all.
 
-        An exact count costs a question to the server, so it is asked for only when the estimate comes near."""
-        window = self.context_window
-        if window is None or (estimate(request) * 2 < window - MIN_ANSWER and request.max_tokens * 2 < window):
+        An exact count costs a question to the server, so it is asked for only when the estimate comes near, and not
+        for a prompt that is many times too long."""
+        window, about = self.context_window, estimate(request)
+        if window is None or (about * 2 < window - MIN_ANSWER and request.max_tokens * 2 < window):
             return request
+        if about > _HOPELESS * window:
+            raise context_exceeded(about, window)
         tokens, exact = await self.count(request)
         if not exact:
             tokens = tokens // 2  # what is certainly there
@@ -200,6 +252,13 @@ class Upstream:
         effort = abilities.nearest_effort(request.effort) if request.effort and abilities.efforts else None
         budget = request.budget if abilities.thinking in ("budget", "both") else None
         return ReasoningOptions(effort, budget) if effort or budget else None
+
+
+def _refuse_long_wait(seconds: float) -> None:
+    """The server refuses for some time: a client is told how long, and does not wait without a word."""
+    if seconds > MAX_LIMIT_WAIT:
+        again = f"try again in {seconds:.0f} seconds"
+        raise Refusal("rate", f"the model's server takes no requests for now; {again}", retry_after=seconds)
 
 
 def _watched(parser: Parser) -> Parser:

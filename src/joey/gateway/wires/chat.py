@@ -30,10 +30,12 @@ from joey.gateway.wires.content import (
     temperature_of,
     text_of,
 )
+from joey.gateway.wires.fields import sent_on
 from joey.messages import Block, ReasoningBlock, StopReason, ToolResultBlock, ToolUseBlock
 from joey.usage import Usage
 from joey.wire import JsonObject
 
+_LIMITS = ("max_completion_tokens", "max_tokens")
 _STOPS: dict[StopReason, str] = {
     "end": "stop",
     "tool_calls": "tool_calls",
@@ -71,8 +73,6 @@ class ChatWire(Wire):
     path: ClassVar[str] = "/chat/completions"
 
     def read(self, body: JsonObject, context: ReadingContext) -> ClientRequest:
-        if isinstance(body.get("n"), int) and body["n"] > 1:
-            raise invalid("n: one choice at a time is made here", "n")
         tools = _tools(body)
         wanted = body.get("tool_choice", body.get("function_call"))
         if isinstance(wanted, Mapping) and "type" not in wanted:
@@ -90,11 +90,12 @@ class ChatWire(Wire):
             tools=tools,
             choice=choice,
             callable_tools=callable_tools,
-            max_tokens=number(body, "max_completion_tokens", "max_tokens"),
+            max_tokens=_limit(body),
             temperature=temperature_of(body),
-            stop_sequences=strings(body.get("stop")),
+            stop_sequences=strings(body, "stop"),
+            sent_on=sent_on(self.name, body),
             effort=effort_of(body.get("reasoning_effort")),
-            format=format_of(body.get("response_format")),
+            format=format_of(body.get("response_format"), "response_format"),
             stream=body.get("stream") is True,
             include_usage=mapping(body.get("stream_options")).get("include_usage") is True,
             conversation=str(body.get("prompt_cache_key") or body.get("user") or ""),
@@ -107,15 +108,28 @@ class ChatWire(Wire):
         return openai_error(refusal)
 
 
-def format_of(data: Any) -> ReplyFormat | None:
-    """What the reply must be: `response_format` of Chat, `text.format` of Responses."""
-    form = mapping(data)
-    if form.get("type") == "json_object":
-        return ReplyFormat()
-    if form.get("type") != "json_schema":
+def _limit(body: JsonObject) -> int | None:
+    """How long the reply may be. -1 is no limit, as llama.cpp and LM Studio have it."""
+    given = {name: body.get(name) for name in _LIMITS if body.get(name) != -1}
+    return number(given, *_LIMITS)
+
+
+def format_of(data: Any, name: str) -> ReplyFormat | None:
+    """What the reply must be. Raises Refusal for a form that nobody here can hold a model to: an answer in another one
+    would be taken for it."""
+    if data is None:
         return None
-    schema = (mapping(form.get("json_schema")) or form).get("schema")
-    return ReplyFormat(checked(schema, "the format of the reply")) if isinstance(schema, Mapping) else ReplyFormat()
+    kind = mapping(data).get("type")
+    if kind == "text":
+        return None
+    if kind not in ("json_object", "json_schema"):
+        raise invalid(f"{name}: the type {kind!r} is unknown; use text, json_object or json_schema", name)
+    schema = (mapping(data.get("json_schema")) or data).get("schema")  # llama.cpp takes one for json_object as well
+    if schema is None:
+        return ReplyFormat()
+    if not isinstance(schema, Mapping):
+        raise invalid(f"{name}: the schema must be an object", name)
+    return ReplyFormat(checked(schema, "the format of the reply"))
 
 
 def _tools(body: JsonObject) -> OfferedTools:

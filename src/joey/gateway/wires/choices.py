@@ -33,10 +33,16 @@ def choice_of(tools: OfferedTools, choice: Any, *, parallel: bool = True) -> tup
         return _allowed(tools, mapping(choice.get("allowed_tools")) or choice, parallel)
     if kind in ("function", "custom", "tool"):
         return _one(tools, mapping(choice.get(str(kind))) or choice, parallel)
-    return _any(tools, _MODES.get(str(kind), "auto"), parallel)
+    if kind in tools.dropped:
+        return _any(tools, "auto", parallel)
+    if not isinstance(kind, str) or kind not in _MODES:
+        raise invalid(f"the type {kind!r} of tool_choice is unknown", "tool_choice")
+    return _any(tools, _MODES[kind], parallel)
 
 
 def _any(tools: OfferedTools, mode: ChoiceMode, parallel: bool) -> tuple[ToolChoice, OfferedTools]:
+    if mode == "required" and not tools.tools and not tools.dropped:
+        raise invalid("tool_choice requires a call, but there are no tools", "tool_choice")
     return ToolChoice(mode, None, parallel), tools.picked([]) if mode == "none" else tools
 
 
@@ -52,5 +58,8 @@ def _allowed(tools: OfferedTools, choice: Mapping[str, Any], parallel: bool) -> 
     listed = [mapping(each) for each in items(choice.get("tools"), "tool_choice.tools")]
     names = [(mapping(each.get("function")) or mapping(each.get("custom")) or each).get("name") for each in listed]
     kept = tools.picked([tool for tool in tools.tools if tool.name in names])
+    unknown = [name for name in names if name is not None and tools.find(str(name)) is None]
+    if unknown:
+        raise invalid(f"the tool {unknown[0]!r} of tool_choice is not among the tools", "tool_choice")
     mode: ChoiceMode = "required" if choice.get("mode") == "required" else "auto"
     return ToolChoice(mode, None, parallel), kept

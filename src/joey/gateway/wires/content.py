@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from joey.gateway.refusal import invalid
@@ -59,11 +59,13 @@ def _part(part: Mapping[str, Any]) -> list[ResultBlock]:
         return [TextBlock(str(part.get("text") or ""))]
     if kind == "refusal":
         return [TextBlock(str(part.get("refusal") or ""))]
-    if kind in ("image_url", "input_image"):
+    if kind in ("image_url", "input_image", "computer_screenshot"):
         url = part.get("image_url")
         return [_image_at(url.get("url") if isinstance(url, Mapping) else url)]
     if kind in ("image", "document"):
         return [_source(str(kind), mapping(part.get("source")), part)]
+    if kind == "compaction":
+        return [TextBlock(str(part.get("content") or ""))]
     if kind == "search_result":
         return [TextBlock(f"{part.get('title', '')}\n{text_of(part.get('content'))}".strip())]
     return [TextBlock(f"[A part of type {kind} is left out here: the gateway cannot show it to the model.]")]
@@ -121,21 +123,20 @@ def number(body: Mapping[str, Any], *names: str) -> int | None:
 
 def temperature_of(body: Mapping[str, Any]) -> float | None:
     value = body.get("temperature")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 2:
-        raise invalid("temperature must be a number between 0 and 2", "temperature")
-    return float(value)
+    return None if value is None else float(value)
 
 
 def effort_of(value: Any) -> Effort | None:
     return next((effort for effort in EFFORTS if effort == value), None)
 
 
-def strings(value: Any) -> tuple[str, ...]:
+def strings(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """One string, a list of them, or nothing."""
-    found: Iterable[Any] = [value] if isinstance(value, str) else value if isinstance(value, list) else ()
-    return tuple(each for each in found if isinstance(each, str) and each)
+    value = body.get(name)
+    found = [value] if isinstance(value, str) else items(value, name)
+    if not all(isinstance(each, str) for each in found):
+        raise invalid(f"{name} must be a string or a list of strings", name)
+    return tuple(filter(None, found))
 
 
 def model_of(body: Mapping[str, Any]) -> str:

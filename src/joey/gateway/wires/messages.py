@@ -29,7 +29,7 @@ from joey.gateway.pieces import (
 )
 from joey.gateway.refusal import Refusal, RefusalKind, invalid
 from joey.gateway.replies import KeptReplies
-from joey.gateway.request import ClientRequest, ConversationReader
+from joey.gateway.request import ClientRequest, ConversationReader, ReplyFormat
 from joey.gateway.wires.base import ReadingContext, WholeReply, Wire, WireWriter, new_id, sse
 from joey.gateway.wires.chat import format_of
 from joey.gateway.wires.choices import choice_of
@@ -45,6 +45,7 @@ from joey.gateway.wires.content import (
     temperature_of,
     text_of,
 )
+from joey.gateway.wires.fields import sent_on
 from joey.messages import Block, ReasoningBlock, ResultBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.usage import Usage
 from joey.wire import JsonObject
@@ -72,6 +73,15 @@ _ERRORS: dict[RefusalKind, str] = {
 }
 _OVERLOADED = 529
 _TEXT = {"type": "string"}
+_FILE_COMMANDS = ["view", "create", "str_replace", "insert"]
+_FILE_EDITS: JsonObject = {
+    "file_text": _TEXT,
+    "old_str": _TEXT,
+    "new_str": _TEXT,
+    "insert_line": {"type": "integer"},
+    "insert_text": _TEXT,
+    "view_range": {"type": "array", "items": {"type": "integer"}},
+}
 _TYPED: dict[str, JsonObject] = {
     "bash": {
         "description": "Run a command in a bash session that stays open.",
@@ -80,16 +90,22 @@ _TYPED: dict[str, JsonObject] = {
     "text_editor": {
         "description": "View, create and edit text files.",
         "properties": {
-            "command": {"type": "string", "enum": ["view", "create", "str_replace", "insert"]},
+            "command": {"type": "string", "enum": _FILE_COMMANDS},
             "path": _TEXT,
-            "file_text": _TEXT,
-            "old_str": _TEXT,
-            "new_str": _TEXT,
-            "insert_line": {"type": "integer"},
-            "insert_text": _TEXT,
-            "view_range": {"type": "array", "items": {"type": "integer"}},
+            **_FILE_EDITS,
         },
         "required": ["command", "path"],
+    },
+    "memory": {
+        "description": "Notes in files below /memories, which stay from one conversation to the next.",
+        "properties": {
+            "command": {"type": "string", "enum": [*_FILE_COMMANDS, "delete", "rename"]},
+            "path": _TEXT,
+            **_FILE_EDITS,
+            "old_path": _TEXT,
+            "new_path": _TEXT,
+        },
+        "required": ["command"],
     },
 }
 """Tools of Anthropic's that the client runs, by the beginning of their type: the schemas that its models know."""
@@ -125,10 +141,11 @@ class MessagesWire(Wire):
             callable_tools=callable_tools,
             max_tokens=number(body, "max_tokens"),
             temperature=temperature_of(body),
-            stop_sequences=strings(body.get("stop_sequences")),
+            stop_sequences=strings(body, "stop_sequences"),
+            sent_on=sent_on(self.name, body),
             effort=effort_of(output.get("effort")) if thinking.get("type") != "disabled" else None,
             budget=number(thinking, "budget_tokens") if thinking.get("type") == "enabled" else None,
-            format=format_of(output.get("format") or body.get("output_format")),
+            format=_format(body, output),
             stream=body.get("stream") is True,
             include_usage=True,
             include_sealed=True,
@@ -146,6 +163,13 @@ class MessagesWire(Wire):
 
     def status(self, refusal: Refusal) -> int:
         return _OVERLOADED if refusal.kind == "overloaded" else refusal.status
+
+
+def _format(body: JsonObject, output: Mapping[str, Any]) -> ReplyFormat | None:
+    """The format of the reply, and its older place."""
+    if output.get("format") is not None:
+        return format_of(output["format"], "output_config.format")
+    return format_of(body.get("output_format"), "output_format")
 
 
 class _Listed:
@@ -281,8 +305,8 @@ class MessagesWriter(WireWriter):
                 return self._delta("input_json_delta", partial_json=text)
             case CallEnd() | CallBroken() | TextEnd():
                 return self._stop()
-            case ReplyEnd(stop, usage):
-                delta = {"stop_reason": _STOPS[stop], "stop_sequence": None}
+            case ReplyEnd(stop, usage, found):
+                delta = {"stop_reason": _STOPS[stop], "stop_sequence": found}
                 return _event("message_delta", delta=delta, usage=_usage(usage)) + _event("message_stop")
 
     def fail(self, refusal: Refusal) -> bytes:
@@ -295,7 +319,7 @@ class MessagesWriter(WireWriter):
             **self._head,
             "content": list(map(_block_of, reply.parts)),
             "stop_reason": _STOPS[reply.end.stop],
-            "stop_sequence": None,
+            "stop_sequence": reply.end.stop_sequence,
             "usage": _usage(reply.end.usage),
         }
 

@@ -1,7 +1,8 @@
 """OpenAI's Responses.
 
 The conversation is a list of items: messages, calls, results, reasoning, and lists of tools in the middle of it. Tools
-may be in namespaces, or take one text ("custom"). Replies are kept for a while, so that `previous_response_id` works.
+may be in namespaces, or take one text ("custom"). Replies are kept for a while, so that `previous_response_id` and
+`item_reference` work.
 
 A stream: created, in_progress, then for each item its added event, what grows in it, and its done event with the whole
 item, which is all that Codex reads; then completed, incomplete or failed, with the whole response. A call that must not
@@ -45,6 +46,7 @@ from joey.gateway.wires.content import (
     temperature_of,
     text_of,
 )
+from joey.gateway.wires.fields import sent_on
 from joey.messages import ReasoningBlock, ToolResultBlock, ToolUseBlock
 from joey.usage import Usage
 from joey.wire import JsonObject
@@ -54,6 +56,8 @@ _ECHOED = (
     "temperature", "text", "tool_choice", "top_p", "truncation", "user", "prompt_cache_key",
 )  # fmt: skip
 _SEALED = "reasoning.encrypted_content"
+_TOOL_LISTS = ("additional_tools", "tool_search_output")
+_COMPACTED = "[The conversation before this was compacted by another server, and cannot be read here.]"
 
 
 class ResponsesWire(Wire):
@@ -84,7 +88,8 @@ class ResponsesWire(Wire):
             max_tokens=number(body, "max_output_tokens"),
             temperature=temperature_of(body),
             effort=effort_of(mapping(body.get("reasoning")).get("effort")),
-            format=format_of(mapping(body.get("text")).get("format")),
+            sent_on=sent_on(self.name, body),
+            format=format_of(mapping(body.get("text")).get("format"), "text.format"),
             stream=body.get("stream") is True,
             include_usage=True,
             include_sealed=isinstance(included, list) and _SEALED in included,
@@ -104,7 +109,8 @@ class ResponsesWire(Wire):
 
 def _items(body: JsonObject, replies: KeptReplies) -> list[Any]:
     given = body.get("input")
-    new = [{"role": "user", "content": given}] if isinstance(given, str) else items(given, "input")
+    listed = [{"role": "user", "content": given}] if isinstance(given, str) else items(given, "input")
+    new = [_referred(item, replies) for item in listed]
     previous = body.get("previous_response_id")
     if previous is None:
         return new
@@ -117,11 +123,21 @@ def _items(body: JsonObject, replies: KeptReplies) -> list[Any]:
     return [*kept, *new]
 
 
+def _referred(item: Any, replies: KeptReplies) -> Any:
+    """The item itself, or the one of an earlier response that it refers to."""
+    if mapping(item).get("type") != "item_reference":
+        return item
+    found = replies.item(str(item.get("id")))
+    if found is None:
+        raise invalid(f"input: the item {item.get('id')!r} is not kept here any more; send it whole", "input")
+    return found
+
+
 def _tools(body: JsonObject, given: Sequence[Any]) -> OfferedTools:
-    """Those of the request, and those of every `additional_tools` item."""
+    """Those of the request, and those of every item that brings some."""
     listed = list(items(body.get("tools"), "tools"))
     for item in map(mapping, given):
-        if item.get("type") == "additional_tools":
+        if item.get("type") in _TOOL_LISTS:
             listed += items(item.get("tools"), "tools")
     dropped: list[str] = []
     return OfferedTools.of(list(_offered(listed, "", dropped)), dropped)
@@ -151,24 +167,38 @@ def _add(
         _message(conversation, item)
     elif kind == "reasoning":
         conversation.add("assistant", list(_reasoning(item, context)))
-    elif kind == "item_reference":
-        raise invalid("items are not kept here; send them whole instead of an item_reference", "input")
-    elif "call_id" in item and "output" in item:
-        content = tuple(parts_of(_output(item["output"])))
-        conversation.add("user", [ToolResultBlock(str(item["call_id"]), content)])
+    elif problem := _refused_item(kind, item):
+        raise invalid(f"input: {problem}", "input")
+    elif kind == "compaction":
+        conversation.system(_COMPACTED)
+    elif kind in _TOOL_LISTS or kind == "tool_search_call":
+        pass  # the tools are offered
+    elif str(kind).endswith("_output") and ("call_id" in item or "id" in item):
+        content = tuple(parts_of(_output(item.get("output", item.get("result")))))
+        conversation.add("user", [ToolResultBlock(str(item.get("call_id") or item.get("id")), content)])
     elif "call_id" in item:
         name = str(item.get("name") or kind)
-        given = (
-            {INPUT: str(item["input"])}
-            if "input" in item
-            else arguments_of(item.get("arguments") or item.get("action"))
-        )
+        text = item.get("input", item.get("code"))
+        given = {INPUT: str(text)} if text is not None else arguments_of(item.get("arguments") or item.get("action"))
         flat = tools.flat_name(name, str(item.get("namespace") or ""))
         conversation.add("assistant", [ToolUseBlock(str(item["call_id"]), flat, given)])
 
 
+def _refused_item(kind: Any, item: Mapping[str, Any]) -> str:
+    """Why an item cannot be understood: without it the answer would be another one."""
+    if kind == "compaction_trigger":
+        return "conversations are not compacted here; ask for a summary in a message"
+    if kind == "configuration_update" and item.get("text") is not None:
+        return "a configuration_update is not followed here; send `text` with the request"
+    return ""
+
+
 def _output(output: Any) -> Any:
-    return output if output is None or isinstance(output, (str, list)) else compact(output)
+    """A text, or parts that can be shown. Anything else is shown as the JSON that it is."""
+    listed = output if isinstance(output, list) else [output]
+    is_parts = all(isinstance(part, str) or "type" in mapping(part) for part in listed)
+    is_own = isinstance(output, Mapping) and output.get("type") != "computer_screenshot"
+    return output if output is None or (is_parts and not is_own) else compact(output)
 
 
 def _message(conversation: ConversationReader, item: Mapping[str, Any]) -> None:
@@ -328,7 +358,7 @@ class ResponsesWriter(WireWriter):
         response["incomplete_details"] = {"reason": details} if details else None
         response["usage"] = _usage(end.usage)
         if self._request.echo.get("store") is not False:
-            self._replies.keep(self._id, [*self._request.echo["input"], *self._output])
+            self._replies.keep(self._id, self._request.echo["input"], self._output)
         return response
 
     def _response(self, status: str) -> dict[str, Any]:
