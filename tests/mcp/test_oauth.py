@@ -32,7 +32,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 
 from joey.mcp.config import ServerConfig
 from joey.mcp.login import log_in
-from joey.mcp.oauth import KeyringTokens, LoginError, sign_out, stored_under
+from joey.mcp.oauth import KeyringTokens, LoginError, is_signed_in, sign_out, stored_under
 from joey.tools.base import ToolContext
 from mcp_kit import call, kit_config, running, serving
 from mcp_kit_server import make_server
@@ -207,6 +207,67 @@ async def test_a_user_who_refuses_is_not_signed_in(keyring: Path) -> None:
             await log_in(config, browser(visited))
         await asyncio.gather(*visited)
         assert await KeyringTokens(config.url).get_tokens() is None
+
+
+async def test_a_sign_in_that_is_refused_or_left_leaves_the_one_before_it(keyring: Path) -> None:
+    provider, visited = Provider(), list[asyncio.Task[Any]]()
+    async with protected(provider) as config:
+        await log_in(config, browser(visited))
+        provider.agrees = False
+        with pytest.raises(LoginError, match="was refused"):
+            await log_in(config, browser(visited))
+        shown = asyncio.Event()
+        left = asyncio.create_task(log_in(config, lambda _url: shown.set()))
+        await shown.wait()
+        left.cancel()
+        await asyncio.gather(left, *visited, return_exceptions=True)
+        async with running(config) as servers:
+            assert servers.servers[0].state == "ready", servers.servers[0].words.tail
+
+
+async def test_a_first_sign_in_that_is_refused_is_none(keyring: Path) -> None:
+    visited = list[asyncio.Task[Any]]()
+    async with protected(Provider(agrees=False)) as config:
+        with pytest.raises(LoginError):
+            await log_in(config, browser(visited))
+        await asyncio.gather(*visited)
+        assert not is_signed_in(config.url)
+
+
+async def test_a_token_that_is_refused_before_its_time_is_refreshed(keyring: Path, context: ToolContext) -> None:
+    provider, visited = Provider(), list[asyncio.Task[Any]]()
+    async with protected(provider) as config:
+        await log_in(config, browser(visited))
+        async with running(config) as servers:
+            provider.tokens.clear()  # such as after a restart of the server
+            result = await call(servers, "kit", "add", context, a=1, b=2)
+            assert "3" in result.text and provider.refreshed == 1
+            assert servers.servers[0].words.tail == "", "nothing went wrong"
+
+
+async def test_what_another_process_refreshed_is_used(keyring: Path, context: ToolContext) -> None:
+    """A refresh token is good for one use: a second use is often taken for a theft, which ends the sign-in."""
+    provider, visited = Provider(), list[asyncio.Task[Any]]()
+    async with protected(provider) as config:
+        await log_in(config, browser(visited))
+        async with running(config) as first, running(config) as second:
+            provider.tokens.clear()
+            assert "3" in (await call(first, "kit", "add", context, a=1, b=2)).text
+            assert "7" in (await call(second, "kit", "add", context, a=3, b=4)).text
+        assert provider.refreshed == 1
+
+
+async def test_a_sign_in_that_is_over_is_reported_once(keyring: Path) -> None:
+    provider, visited = Provider(), list[asyncio.Task[Any]]()
+    async with protected(provider) as config:
+        await log_in(config, browser(visited))
+        provider.tokens.clear()
+        provider.refreshing.clear()
+        async with running(config) as servers:
+            [server] = servers.servers
+            assert server.state == "down"
+            assert server.words.tail.count("[its sign-in has expired; run `joey mcp login kit`]") == 1
+            assert "who calls" not in server.words.tail
 
 
 async def test_tokens_belong_to_an_address_and_not_to_a_name(keyring: Path) -> None:

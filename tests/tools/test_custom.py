@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from dataclasses import replace
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from joey.actions import ReadPath, RunCode, WritePath
+from joey.actions import MentionPaths, ReadPath, RunCode, WritePath
 from joey.messages import ToolUseBlock
 from joey.modes import BUILTIN_MODES
 from joey.system.trust import TrustStore
@@ -142,7 +143,8 @@ def test_every_custom_tool_asks_for_leave_to_run_code_and_for_the_paths_it_is_gi
     )
     assert isinstance(call, ResolvedCall)
     actions = tool.actions(call.params, place.context)
-    assert actions == (RunCode("count_words", str(place.tools / "mine.py")), ReadPath("a"))
+    mentioned = MentionPaths(("all",), writes=False)
+    assert actions == (RunCode("count_words", str(place.tools / "mine.py")), ReadPath("a"), mentioned)
 
 
 def test_paths_are_found_by_the_names_of_arguments() -> None:
@@ -157,6 +159,30 @@ def test_paths_are_found_by_the_names_of_arguments() -> None:
     }
     assert path_actions("mcp", arguments) == tuple(map(WritePath, "abcd"))
     assert path_actions("read", {"path": "a"}) == (ReadPath("a"),)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "paths"),
+    [
+        ({"file_name": ".env"}, [".env"]),
+        ({"fileName": ".env"}, [".env"]),
+        ({"PATH": ".env"}, [".env"]),
+        ({"path": ".env\n"}, [".env\n", ".env"]),
+        ({"path": "x://../.env"}, ["x://../.env"]),
+        ({"path": "https://host/../../.env"}, ["https://host/../../.env"]),
+        ({"path": "x\n/../.env"}, ["x\n/../.env"]),
+        ({"path": "/home/me/.ssh/://id"}, ["/home/me/.ssh/://id"]),
+        ({"path": "file:///etc/passwd"}, ["/etc/passwd"]),
+        ({"uri": "file:///etc/pass%77d"}, ["/etc/passwd", "/etc/pass%77d"]),
+        ({"uri": "FILE:/etc/passwd"}, ["/etc/passwd"]),
+        ({"uri": "file://../.env"}, ["/.env", "../.env"]),
+        ({"uri": "https://example.com/a", "source": "https://example.com/a"}, []),
+        ({"source": "import os\nprint(os)", "message": "file: moved"}, []),
+        ({"path": ""}, []),
+    ],
+)
+def test_a_path_is_judged_however_it_is_written(arguments: dict[str, str], paths: list[str]) -> None:
+    assert path_actions("mcp", arguments) == tuple(map(WritePath, paths))
 
 
 def test_the_group_decides_the_modes(place: Place) -> None:
@@ -223,7 +249,11 @@ def test_the_user_s_own_tools_load_everywhere_and_the_project_s_win(place: Place
         ("import joey\n@joey.tool(group='x')\ndef f():\n  'Doc.'\n", "mine.py:2: there is no group 'x'"),
         ("import joey\n@joey.tool\ndef f(a: object()):\n  'Doc.'\n", "mine.py:"),
         ("import joey\n@joey.tool\ndef f(a: 'Nope'):\n  'Doc.'\n", "mine.py:2: a type hint of 'f' cannot be resolved"),
-        ("import joey, threading\n@joey.tool\ndef f(a: threading.Thread):\n  'Doc.'\n", "mine.py:2: "),
+        (
+            "import joey, threading\n@joey.tool\ndef f(a: threading.Thread):\n  'Doc.'\n",
+            "mine.py:2: a type hint of 'f' cannot",
+        ),
+        ("import joey\n@joey.tool(timeout=0)\ndef f():\n  'Doc.'\n", "mine.py:2: the timeout of 'f' is a number"),
         (FAILING_CLASS, "mine.py:3: T cannot be made: ValueError: no"),
     ],
 )
@@ -243,11 +273,31 @@ def test_a_broken_file_is_reported_and_the_others_load(place: Place, text: str, 
         ("return None", "Done."),
         ("return {'a': {1, 2} and 'é'}", '{\n  "a": "é"\n}'),
         ("exit(2)", "error: f failed: RuntimeError: the tool called exit(2) (mine.py, line 5)"),
+        ("raise StopIteration", "error: f failed: RuntimeError: the tool raised StopIteration (mine.py, line 5)"),
+        ("raise GeneratorExit", "error: f failed: RuntimeError: the tool raised GeneratorExit (mine.py, line 5)"),
+        ("raise CancelledError", "error: f failed: RuntimeError: the tool raised CancelledError (mine.py, line 5)"),
     ],
 )
 async def test_what_a_function_does_becomes_a_result(place: Place, body: str, answer: str) -> None:
-    place.write(f"import joey\n@joey.tool\ndef f():\n  'Doc.'\n  {body}\n")
-    assert await place.call({}) == answer
+    place.write(f"import joey; from asyncio import CancelledError\n@joey.tool\ndef f():\n  'Doc.'\n  {body}\n")
+    assert await asyncio.wait_for(place.call({}), 30) == answer
+
+
+@pytest.mark.parametrize(
+    ("body", "what"), [("exit(2)", "called exit(2)"), ("raise CancelledError", "raised CancelledError")]
+)
+async def test_an_async_function_cannot_end_or_cancel_its_task(place: Place, body: str, what: str) -> None:
+    place.write(f"import joey; from asyncio import CancelledError\n@joey.tool\nasync def f():\n  'Doc.'\n  {body}\n")
+    assert await place.call({}) == f"error: f failed: RuntimeError: the tool {what} (mine.py, line 5)"
+
+
+async def test_a_cancelled_call_ends_its_tool(place: Place) -> None:
+    place.write("import asyncio, joey\n@joey.tool\nasync def f():\n  'Doc.'\n  await asyncio.Event().wait()\n")
+    calling = asyncio.create_task(place.call({}))
+    await asyncio.sleep(0)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
 
 
 @pytest.mark.parametrize(("prefix", "wait"), [("async ", "await asyncio.sleep(60)"), ("", "gate.wait(60)")])

@@ -33,7 +33,8 @@ PACKAGES = {
     "werkzeug": ("3.0.0", "3.1.3", 2400),
 }
 """Old version, new version, and at least how many edits lead from one to the other."""
-MAX_COMMITS = 30
+MAX_COMMITS, MAX_FILES = 30, 20
+"""A history has commits of every size: of a large one, some files do."""
 MAX_SINGLE_CALLS = 8
 """So many changes of a file are also made with one call each; every call waits for the disk."""
 
@@ -246,7 +247,7 @@ def git(*arguments: str) -> str:
 def commit_files(commit: str) -> tuple[Files, Files]:
     """The text files that a commit changed, before and after."""
     names = [name for name in git("diff-tree", "-r", "--no-commit-id", "--name-only", commit).split("\n") if name]
-    kept = [name for name in names if not name.startswith("tests/vectors/")]
+    kept = [name for name in names if not name.startswith("tests/vectors/")][:MAX_FILES]
     old, new = (
         dict(_texts((name, git("show", f"{side}:{name}").encode()) for name in kept)) for side in (f"{commit}^", commit)
     )

@@ -28,8 +28,10 @@ class ErrorOutput:
         self._text = (self._text + data[-_KEPT:].decode("utf-8", "replace"))[-_KEPT:]
 
     def note(self, text: str) -> None:
-        """Something that Joey noticed, among what the server wrote."""
-        self.add(f"\n[{text}]\n".encode())
+        """Something that Joey noticed, among what the server wrote; once, if it happens again and again."""
+        noted = f"\n[{text}]\n"
+        if not self._text.endswith(noted):
+            self.add(noted.encode())
 
     @property
     def text(self) -> str:

@@ -27,13 +27,13 @@ async def log_in(config: ServerConfig, show: Callable[[str], None]) -> int:
         ):
             tools = len((await session.listing()).tools)
     except Exception as error:  # noqa: BLE001 - whatever a server or the SDK does is a reason in words
-        raise _as_login_error(error, words) from None
+        raise _as_login_error(config, error, words) from None
     if not shown:
         raise LoginError(f"{config.name} lets everybody in: there is nothing to sign in to")
     return tools
 
 
-def _as_login_error(error: BaseException, words: ErrorOutput) -> LoginError:
+def _as_login_error(config: ServerConfig, error: BaseException, words: ErrorOutput) -> LoginError:
     """The reason that matters, out of the groups that it comes wrapped in."""
     found = [*_leaves(error)]
     ours = next((each for each in found if isinstance(each, LoginError)), None)
@@ -41,7 +41,7 @@ def _as_login_error(error: BaseException, words: ErrorOutput) -> LoginError:
         return ours
     theirs = next((each for each in found if isinstance(each, (OAuthFlowError, CallError))), found[0])
     detail = f" ({words.tail})" if words.tail else ""
-    return LoginError(f"the sign-in failed: {str(theirs) or type(theirs).__name__}{detail}")
+    return LoginError(f"the sign-in at {config.target} failed: {str(theirs) or type(theirs).__name__}{detail}")
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -2,7 +2,8 @@
 
 `joey mcp login NAME` connects to the server, which says where to sign in; the browser opens there, and comes back to a
 port of this machine that is open just for that. Afterwards every task uses the stored tokens, and has them refreshed. A
-task itself never opens a browser: where tokens are missing or refused, it says which command to run.
+task itself never opens a browser: where tokens are missing or refused, it says which command to run. What was stored
+before is replaced only by a sign-in that succeeded.
 
 Tokens belong to an address, not to a name: a project that names a server like one of the user's gets nothing of it.
 """
@@ -14,12 +15,13 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Container
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Container
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.oauth2 import OAuthContext
 from mcp.shared.auth import (
@@ -38,6 +40,9 @@ from joey.system.keyring import delete_key, find_key, keyring_program, store_key
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _TIMEOUT = 300.0
 _MAX_REQUEST = 16_384
+_ATTEMPTS = 3
+_LONG_AGO = 1.0
+_EXPIRED = "its sign-in has expired; run `joey mcp login {name}`"
 _PAGE = "<!doctype html><title>Joey</title><p>{words} You can close this window."
 
 
@@ -52,7 +57,8 @@ def stored_under(url: str) -> str:
 
 @dataclass(slots=True)
 class KeyringTokens:
-    """The tokens for one address, and the client that they were given to. `fresh`: what is stored is not read."""
+    """The tokens for one address, and the client that they were given to. `fresh`: a new sign-in, which does not read
+    what is stored, and stores nothing before it has tokens: until then, the sign-in before it holds."""
 
     url: str
     fresh: bool = False
@@ -73,8 +79,11 @@ class KeyringTokens:
         })  # fmt: skip
 
     async def restore(self, context: OAuthContext) -> None:
-        """What the SDK does not remember by itself: when the token ends, and where it is refreshed."""
+        """What is stored now, which another process may have refreshed, with what the SDK does not remember by itself:
+        when the token ends, and where it is refreshed."""
+        self._known = {}
         known = await self._all()
+        context.current_tokens, context.client_info = await self.get_tokens(), await self.get_client_info()
         ends = known.get("expires_at")
         context.token_expiry_time = ends if isinstance(ends, (int, float)) else None
         context.oauth_metadata = _parsed(OAuthMetadata, known.get("server"))
@@ -93,6 +102,8 @@ class KeyringTokens:
 
     async def _keep(self, **more: Any) -> None:
         self._known = {**await self._all(), **more}
+        if self.fresh and "tokens" not in self._known:
+            return
         if not await asyncio.to_thread(store_key, stored_under(self.url), json.dumps(self._known)):
             raise LoginError("the tokens cannot be kept: the keyring refused them; `joey doctor` says what it is")
 
@@ -113,13 +124,19 @@ def _parsed(kind: type[ModelT], value: object) -> ModelT | None:
         return None
 
 
+def is_signed_in(url: str) -> bool:
+    """Whether there are tokens for an address."""
+    return _parsed(OAuthToken, _stored(url).get("tokens")) is not None
+
+
 def sign_out(url: str) -> bool:
     """Forget the tokens for an address; False if there were none."""
     return delete_key(stored_under(url))
 
 
-async def stored_auth(config: ServerConfig) -> OAuthClientProvider | None:
-    """What signs the requests of a task; None for a server that nobody signed in to, or that has a token of its own."""
+async def stored_auth(config: ServerConfig, note: Callable[[str], None]) -> StoredAuth | None:
+    """What signs the requests of a task; None for a server that nobody signed in to, or that has a token of its own.
+    `note` is told when the sign-in is over."""
     if any(name.lower() == "authorization" for name, _ in config.headers):
         return None
     storage = KeyringTokens(config.url)
@@ -127,11 +144,65 @@ async def stored_auth(config: ServerConfig) -> OAuthClientProvider | None:
         return None
 
     async def refuse(*_: Any) -> Any:
-        raise OAuthFlowError(f"its sign-in has expired; run `joey mcp login {config.name}`")
+        raise OAuthFlowError(_EXPIRED.format(name=config.name))
 
     provider = OAuthClientProvider(config.url, _metadata("http://127.0.0.1/callback"), storage, refuse, refuse)
     await storage.restore(provider.context)
-    return provider
+    return StoredAuth(config.name, provider, storage, note)
+
+
+@dataclass(slots=True)
+class StoredAuth(httpx2.Auth):
+    """Signs requests with stored tokens, and never begins a sign-in.
+
+    A token that is over, or that the server refuses before its time, is replaced by what the keyring holds by now,
+    since another Joey may have refreshed it (a refresh token is often good for one use), and else refreshed. The SDK
+    refreshes only what has expired by its clock, and begins a sign-in at every 401: so it does not get to see that one.
+    """
+
+    name: str
+    provider: OAuthClientProvider
+    storage: KeyringTokens
+    note: Callable[[str], None]
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """As in the SDK, a request waits until the one before it has its status: two must not refresh one token."""
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        async with self._one_at_a_time:
+            if not self.provider.context.is_token_valid():
+                await self.storage.restore(self.provider.context)
+            refreshed = set[str]()
+            for _ in range(_ATTEMPTS):
+                refreshed |= self._expired()
+                async with aclosing(self.provider.async_auth_flow(request)) as flow:
+                    sent = await anext(flow)
+                    while (response := (yield sent)).status_code != 401 or sent is not request:
+                        try:
+                            sent = await flow.asend(response)
+                        except StopAsyncIteration:
+                            return
+                if not await self._renewable(request, refreshed):
+                    break
+        self.note(_EXPIRED.format(name=self.name))
+        raise OAuthFlowError(_EXPIRED.format(name=self.name))
+
+    def _expired(self) -> set[str]:
+        """The token that the SDK is going to refresh, if any."""
+        context = self.provider.context
+        if context.current_tokens is None or context.is_token_valid():
+            return set()
+        return {context.current_tokens.access_token}
+
+    async def _renewable(self, refused: httpx2.Request, refreshed: set[str]) -> bool:
+        """Whether it is worth trying again: with a token that was not refused, or by refreshing this one."""
+        context = self.provider.context
+        await self.storage.restore(context)
+        if context.current_tokens is None or (token := context.current_tokens.access_token) in refreshed:
+            return False
+        if refused.headers.get("Authorization") != f"Bearer {token}":
+            return True
+        context.token_expiry_time = _LONG_AGO
+        return context.can_refresh_token()
 
 
 @asynccontextmanager

@@ -215,6 +215,11 @@ class McpServers:
         on = (server for server in self.servers if server.problem != _SWITCHED_OFF)
         self._tasks = [(server, asyncio.create_task(server.run())) for server in on]
 
+    def unavailable(self, late: str) -> list[str]:
+        """What a person should know of those that were to run and are not ready; `late` is said of one that starts."""
+        lost = (each for each in self.servers if each.state in ("starting", "down", "failed"))
+        return [f"MCP server {each.name!r} is not available: {each.problem or late}" for each in lost]
+
     def find(self, name: str) -> Server | None:
         return next((server for server in self.servers if server.name == name), None)
 

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import anyio
+import httpx2
 import mcp_types as types
-from mcp.client.auth import OAuthClientProvider
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.sse import sse_client
@@ -61,12 +61,12 @@ for _name in ("mcp", "client"):
 
 @asynccontextmanager
 async def open_session(
-    config: ServerConfig, words: ErrorOutput, on_change: Callable[[], None], auth: OAuthClientProvider | None = None
+    config: ServerConfig, words: ErrorOutput, on_change: Callable[[], None], auth: httpx2.Auth | None = None
 ) -> AsyncIterator[McpSession]:
     """Connect and shake hands. `on_change` is called when the server says that its lists have changed; `auth` signs the
     requests, by default with the tokens of an earlier sign-in."""
     if config.transport != "stdio" and auth is None:
-        auth = await stored_auth(config)
+        auth = await stored_auth(config, words.note)
     ended, problems = asyncio.Event(), list[str]()
 
     async def heard(message: IncomingMessage) -> None:
@@ -322,9 +322,7 @@ def _template(template: types.ResourceTemplate) -> ListedResource:
 # The way there
 
 
-def _transport(
-    config: ServerConfig, words: ErrorOutput, auth: OAuthClientProvider | None
-) -> AbstractAsyncContextManager[Any]:
+def _transport(config: ServerConfig, words: ErrorOutput, auth: httpx2.Auth | None) -> AbstractAsyncContextManager[Any]:
     if config.transport == "stdio":
         return stdio_transport(config, words)
     if config.transport == "sse":
@@ -333,9 +331,7 @@ def _transport(
 
 
 @asynccontextmanager
-async def _streamable_http(
-    config: ServerConfig, words: ErrorOutput, auth: OAuthClientProvider | None
-) -> AsyncIterator[Any]:
+async def _streamable_http(config: ServerConfig, words: ErrorOutput, auth: httpx2.Auth | None) -> AsyncIterator[Any]:
     client = http_client(config, words, auth)
     async with client, streamable_http_client(config.url, http_client=client) as streams:
         yield streams

@@ -25,7 +25,7 @@ from joey.messages import ToolResult
 from joey.schema.normalise import normalise, without_booleans
 from joey.schema.repair import ArgumentRepair
 from joey.tools.base import Tool, ToolContext, failed
-from joey.tools.restrict import path_actions
+from joey.tools.restrict import mentioned_paths, path_actions
 from joey.wire import JsonObject
 
 MAX_DESCRIPTION = 4_000
@@ -74,7 +74,8 @@ class McpTool(Tool[Arguments]):
             return "; ".join(str(each.get("ctx", {}).get("error", each["msg"])) for each in error.errors())
 
     def actions(self, params: Arguments, context: ToolContext) -> tuple[Action, ...]:
-        return (CallServer(self.server.name, self.tool.name), *path_actions(self.group, params.root))
+        named, mentioned = path_actions(self.group, params.root), mentioned_paths(self.group, params.root)
+        return (CallServer(self.server.name, self.tool.name), *named, *mentioned)
 
     async def run(self, params: Arguments, context: ToolContext) -> ToolResult:
         what = f"{self.server.name}/{self.tool.name}"

@@ -235,7 +235,8 @@ def http_client(config: ServerConfig, words: ErrorOutput, auth: httpx2.Auth | No
     stream may be silent for hours."""
 
     async def looked_at(response: httpx2.Response) -> None:
-        if response.is_error and response.request.method == "POST":
+        signing = auth is not None and response.status_code == 401  # a reason to sign again, which `auth` does
+        if response.is_error and response.request.method == "POST" and not signing:
             hint = _HINTS.get(response.status_code, "").format(name=config.name)
             words.note(f"it answered HTTP {response.status_code}{hint}")
         if isinstance(response.stream, httpx2.AsyncByteStream):

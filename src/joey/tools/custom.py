@@ -36,7 +36,8 @@ from joey.system.folders import project_folder
 from joey.system.trust import TrustStore
 from joey.tools.base import Plan, Tool, ToolContext, failed
 from joey.tools.display import Display
-from joey.tools.function import DEFAULT_TIMEOUT, MARK, FunctionTool
+from joey.tools.function import DEFAULT_TIMEOUT, MARK, FunctionTool, as_exception
+from joey.wire import JsonObject
 
 _Declared: TypeAlias = Callable[[], tuple[Action, ...]]
 
@@ -51,8 +52,8 @@ class LeashedTool(Tool[BaseModel]):
         self.display = display if isinstance(display, Display) else Display()
         self.aliases, self.field_aliases, self.example = inner.aliases, inner.field_aliases, inner.example
         self.feature, self.opt_in = inner.feature, inner.opt_in
-        self.description, self.schema = inner.description, inner.schema
-        self.timeout = float(getattr(inner, "timeout", DEFAULT_TIMEOUT))
+        self.description, self.schema = inner.description, _schema(inner)
+        self.timeout = _seconds(inner)
 
     def actions(self, params: BaseModel, context: ToolContext) -> tuple[Action, ...]:
         return (RunCode(self.name, str(self.origin)), *self.inner.actions(params, context))
@@ -69,8 +70,12 @@ class LeashedTool(Tool[BaseModel]):
         try:
             async with limit:
                 result = await self._inner_run(params, context, declared)
-        except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
-            return self._too_slow() if limit.expired() else self._raised(error)
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            if limit.expired():
+                return self._too_slow()
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
+            return self._raised(as_exception(error))
         if not isinstance(result, ToolResult):
             return failed(f"{self.name} answered with {type(result).__name__} instead of a ToolResult ({self.origin}).")
         return result
@@ -93,6 +98,27 @@ class LeashedTool(Tool[BaseModel]):
     def _raised(self, error: Exception) -> ToolResult:
         line = _line_in(self.origin, error)
         return failed(f"{self.name} failed: {type(error).__name__}: {error} ({self.origin.name}, line {line})")
+
+
+def _schema(tool: Tool[Any]) -> JsonObject:
+    try:
+        return tool.schema
+    except PydanticUserError as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"the parameters of {tool.name!r} have no JSON Schema: {reason}") from None
+
+
+def _seconds(tool: Tool[Any]) -> float:
+    timeout = getattr(tool, "timeout", DEFAULT_TIMEOUT)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise UsageError(f"the timeout of {tool.name!r} is a number of seconds above 0, not {timeout!r}")
+    return float(timeout)
+
+
+def _is_cancelled() -> bool:
+    """Whether the call itself is cancelled. If not, a CancelledError is the tool's: of a request it made, say."""
+    current = asyncio.current_task()
+    return current is not None and current.cancelling() > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +207,8 @@ def _tools_of(module: types.ModuleType, path: Path) -> CustomTools:
         line = _line_of(value)
         try:
             tool = LeashedTool(_made(value), path)
-        except (UsageError, PydanticUserError) as error:
-            problems.append(Problem(str(path), line, str(error).partition("\n")[0]))
+        except UsageError as error:
+            problems.append(Problem(str(path), line, str(error)))
         except Exception as error:  # noqa: BLE001 - a class of somebody else's, made for the first time
             problems.append(
                 Problem(str(path), line, f"{value.__name__} cannot be made: {type(error).__name__}: {error}")

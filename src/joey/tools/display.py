@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from joey.events import ArgumentPath
+from joey.wire import ArgumentPath
 
 Role: TypeAlias = Literal["call", "result", "question", "todos"]
 Kind: TypeAlias = Literal["read", "edit", "search", "execute", "fetch", "think", "switch_mode", "other"]

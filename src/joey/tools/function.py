@@ -31,13 +31,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, overload
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from joey.actions import Action
 from joey.errors import UsageError
 from joey.messages import ToolResult
 from joey.tools.base import Tool, ToolContext, ok
-from joey.tools.restrict import path_actions
+from joey.tools.restrict import mentioned_paths, path_actions
 from joey.toolspec import Group
 
 MARK = "__joey_tool__"
@@ -110,7 +111,8 @@ class FunctionTool(Tool[BaseModel]):
         self._context_name, self._names, self.params = _parameters(function, words)
 
     def actions(self, params: BaseModel, context: ToolContext) -> tuple[Action, ...]:
-        return path_actions(self.group, params.model_dump(mode="json", by_alias=True))
+        arguments = params.model_dump(mode="json", by_alias=True)
+        return (*path_actions(self.group, arguments), *mentioned_paths(self.group, arguments))
 
     async def run(self, params: BaseModel, context: ToolContext) -> ToolResult:
         arguments = {name: getattr(params, field) for field, name in self._names.items()}
@@ -135,14 +137,21 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
         value, error = None, None
         try:
             value = context.run(function)
-        except (Exception, SystemExit) as raised:  # noqa: BLE001 - carried over to whoever awaits
-            error = raised if isinstance(raised, Exception) else RuntimeError(f"the tool called exit({raised.code})")
-            error = error.with_traceback(raised.__traceback__)
+        except BaseException as raised:  # noqa: BLE001 - carried over to whoever awaits
+            error = as_exception(raised)
         with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
             loop.call_soon_threadsafe(settle, value, error)
 
     threading.Thread(target=work, daemon=True, name="joey-custom-tool").start()
     return await future
+
+
+def as_exception(raised: BaseException) -> Exception:
+    """What a tool raised, as an error that a future can hold and that ends nothing but the call."""
+    if isinstance(raised, Exception) and not isinstance(raised, StopIteration):
+        return raised
+    what = f"called exit({raised.code})" if isinstance(raised, SystemExit) else f"raised {type(raised).__name__}"
+    return RuntimeError(f"the tool {what}").with_traceback(raised.__traceback__)
 
 
 def _as_result(value: Any) -> ToolResult:
@@ -174,13 +183,17 @@ def _parameters(function: Callable[..., Any], words: _Docstring) -> tuple[str | 
         names[field] = parameter.name
         fields[field] = (hints[parameter.name], _field(parameter, hints[parameter.name], words))
     config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=False)
-    return context_name, names, create_model(f"{function.__name__}_params", __config__=config, **fields)
+    try:
+        return context_name, names, create_model(f"{function.__name__}_params", __config__=config, **fields)
+    except PydanticUserError as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"a type hint of {function.__name__!r} cannot be used: {reason}") from None
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
+    except (NameError, SyntaxError) as error:
         raise UsageError(f"a type hint of {function.__name__!r} cannot be resolved: {error}") from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from joey.prompts.library import Library
-from joey.sandbox import SandboxSettings
+from joey.sandbox.settings import SandboxSettings
 from joey.tools.images import ImageEndpoint
 from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
 from joey.tools.shell.environment import NO_RULES, EnvironmentRules

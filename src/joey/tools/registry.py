@@ -27,6 +27,7 @@ from pydantic_core import ErrorDetails
 from joey.events import ToolCallFinished
 from joey.frames import original
 from joey.messages import ToolResult, ToolUseBlock
+from joey.schema.example import example_call
 from joey.schema.references import Schema, members, properties, resolve
 from joey.schema.repair import ArgumentRepair, expected, got
 from joey.tools.base import Tool, failed
@@ -98,7 +99,7 @@ class Registry:
             return ResolvedCall(call_id, called, tool, params, tuple(checker.repairs))
         problems = "\n".join(f"- {problem}" for problem in checker.problems)
         message = f"{called} was not run: its arguments are not right.\n{problems}"
-        return RejectedCall(call_id, called, "invalid_arguments", message, tool.spec.example_call)
+        return RejectedCall(call_id, called, "invalid_arguments", message, example_call(tool.spec))
 
     def _known_name(self, name: str) -> str:
         if name in self._offered or name in self._withheld:

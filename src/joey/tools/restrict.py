@@ -8,12 +8,14 @@ judged as well: both must match.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
-from joey.actions import Action, ReadPath, WritePath
+from joey.actions import Action, MentionPaths, ReadPath, WritePath
 from joey.bounded.regexes import PatternError, SlowPatternError
 from joey.modes.mode import GroupRule, Mode
 from joey.system.filenames import quoted
@@ -21,8 +23,13 @@ from joey.toolspec import Group
 from joey.wire import JsonValue
 
 _PATH_NAME = re.compile(
-    r"(.*[_-])?(path|file|filename|filepath|dir|directory|folder|source|destination)s?|.*(Path|File|Dir)s?", re.DOTALL
+    r"(?i:(.*[_-])?(path|file|file_?name|filepath|dir|directory|folder|source|destination)s?)|.*(Path|File|Dir)s?",
+    re.DOTALL,
 )
+_PATH_KEY = re.compile(r"[/\\~]|\.\.")
+"""A name of an argument that may be a path itself."""
+_FILE_ADDRESS = re.compile(r"file:(?=/)(?://)?(.+)", re.IGNORECASE)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def file_refusal(tool_name: str, group: Group, mode: Mode, actions: Iterable[Action], workspace: Path) -> str | None:
@@ -82,9 +89,44 @@ def path_actions(group: Group, arguments: JsonValue) -> tuple[Action, ...]:
 def _named_paths(value: JsonValue, *, is_path: bool) -> Iterator[str]:
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from _named_paths(item, is_path=_PATH_NAME.fullmatch(str(name)) is not None)
+            yield from _named_paths(item, is_path=_PATH_NAME.fullmatch(str(name).strip()) is not None)
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _named_paths(item, is_path=is_path)
-    elif is_path and isinstance(value, str) and value and "://" not in value and "\n" not in value:
-        yield value
+    elif isinstance(value, str) and (address := _FILE_ADDRESS.fullmatch(value.strip())):
+        _, slash, path = address[1].partition("/")
+        yield from (unquote(slash + path), unquote(address[1]), address[1])  # whether or not the host is read as one
+    elif is_path and isinstance(value, str) and _may_be_path(value.strip()):
+        yield from dict.fromkeys((value, value.strip()))
+
+
+def mentioned_paths(group: Group, arguments: JsonValue) -> tuple[Action, ...]:
+    """The other texts in the arguments of such a tool, wherever they stand: the policy sees which are paths."""
+    named = set(_named_paths(arguments, is_path=False))
+    texts = (text for text in _texts(arguments) if text not in named and not _FILE_ADDRESS.match(text))
+    unique = tuple(dict.fromkeys(texts))
+    return (MentionPaths(unique, writes=group != "read"),) if unique else ()
+
+
+def _texts(value: JsonValue, *, inner: bool = True) -> Iterator[str]:
+    """Every text in a value, keys included, and those in a text that is JSON itself."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from [str(name).strip()] if _PATH_KEY.search(str(name)) else []
+            yield from _texts(item, inner=inner)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item, inner=inner)
+    elif isinstance(value, str) and (text := value.strip()):
+        yield text
+        if inner and text[0] in '{["':
+            try:
+                found = json.loads(text)
+            except (ValueError, RecursionError):
+                return
+            yield from _texts(found, inner=False)
+
+
+def _may_be_path(text: str) -> bool:
+    """An address or a text of several lines is none, unless `..` leads a tool that takes it for one somewhere else."""
+    return bool(text) and (".." in text.split("/") or not (_ADDRESS.match(text) or "\n" in text))

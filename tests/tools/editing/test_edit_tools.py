@@ -290,6 +290,13 @@ class TestEveryEditTool:
         assert not result.is_error and "already applied" in result.text
         assert bench.files() == {"a": b"value = compute(2)\n"}
 
+    async def test_says_first_that_nothing_was_changed_where_it_is_already_so(self, bench: Bench, tool: str) -> None:
+        """The first line is what people see of a call, in every front end."""
+        bench.put("a", "value = compute(2)\n")
+        result = await bench.call(tool, **replacing(tool, "a", "value = compute(1)", "value = compute(2)"))
+        assert result.text.partition("\n")[0] == "Nothing was changed in a: it is already so." and not result.shown
+        assert result.text.endswith("Nothing was written.")
+
     async def test_does_not_insert_twice_when_called_twice(self, bench: Bench, tool: str) -> None:
         bench.put("a", "one\n")
         arguments = replacing(tool, "a", "one", "one, and more of it")

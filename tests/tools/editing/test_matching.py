@@ -263,3 +263,9 @@ def test_splicing_puts_lines_anywhere(text: str, lines: list[str], data: st.Data
     result = document.splice(first, last, lines)
     assert result.lines == ((*document.lines[:first], *lines, *document.lines[last:]) or ("",))
     assert len(result.ends) == len(result.lines) - 1
+
+
+def test_a_numbered_line_that_another_block_sent_along_is_found_where_it_is_now() -> None:
+    old = "head\ntotal\nwith a:\n    go\nmid\ntotal\nwith a:\n    go"
+    blocks = [block("head\ntotal\nwith a:", "head\nwith a:"), block("with a:\n    go", "with a:\n    stay\n    go", 3)]
+    assert edited(old, *blocks) == "head\nwith a:\n    stay\n    go\nmid\ntotal\nwith a:\n    go"

@@ -11,6 +11,7 @@ from joey.tools.base import ToolContext
 from joey.tools.languages.programs import KNOWN, LanguageSettings, installed
 from joey.tools.languages.server import find_symbol
 from joey.tools.languages.servers import LanguageServers
+from sandbox_kit import need_visible_checkout
 
 PROGRAMS = Path(__file__).parents[2] / ".cache" / "lsp-npm" / "node_modules" / ".bin"
 pytestmark = pytest.mark.skipif(not PROGRAMS.is_dir(), reason="no language servers: `make test` fetches them from npm")
@@ -43,6 +44,7 @@ pytestmark = pytest.mark.skipif(not PROGRAMS.is_dir(), reason="no language serve
 async def test_a_real_server_finds_the_error_and_the_definition_until_it_is_fixed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, files: dict[str, str], error: str, used: tuple[str, int]
 ) -> None:
+    need_visible_checkout()
     monkeypatch.setenv("PATH", str(PROGRAMS), prepend=":")
     project = tmp_path / "project"
     project.mkdir()

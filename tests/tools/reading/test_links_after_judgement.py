@@ -141,7 +141,7 @@ async def test_a_file_that_becomes_a_link_after_the_judgement_is_not_followed(sc
 async def test_the_refusal_says_what_happened(scene: Scene) -> None:
     for case in ("read a file", "search a folder", "list a folder"):
         result = await scene.runner(scene.swap_folder).run(ToolUseBlock("1", *CALLS[case]))
-        assert result.is_error and "it was replaced while it was read; try again" in result.text
+        assert result.is_error and "leads somewhere else than when it was approved" in result.text
         scene.swap_back()
 
 

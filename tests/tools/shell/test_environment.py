@@ -24,7 +24,8 @@ SECRET_NAMES = [
     "GOOGLE_APPLICATION_CREDENTIALS", "AWS_WEB_IDENTITY_TOKEN_FILE", "CARGO_REGISTRY_TOKEN", "SESSION_COOKIE",
     "PHPSESSID", "COOKIE", "SIGNING_KEY", "GPG_PASSPHRASE", "VAULT_TOKEN", "SENTRY_DSN", "SLACK_WEBHOOK",
     "DATABASE_URL", "AZURE_STORAGE_CONNECTION_STRING", "TWINE_PASSWORD", "KUBECONFIG", "JWT", "LOGIN_PIN",
-    "REDIS_URL", "MONGO_URI", "TELEGRAMBOTTOKEN",
+    "REDIS_URL", "MONGO_URI", "TELEGRAMBOTTOKEN", "DBPASS", "DB_ROOTPASS", "SMTPPASS2", "MNEMONIC", "WALLET_MNEMONIC",
+    "SEED", "WALLET_SEED", "SEED_PHRASE",
 ]  # fmt: skip
 SECRET_VALUES = [
     "sk-ant-REDACTED", "sk-proj-0123456789abcdef", "ghp_0123456789abcdefghij", "github_pat_0123456789abcd",
@@ -33,7 +34,9 @@ SECRET_VALUES = [
     "http://user:swordfish@proxy:3128", "https://example.test/?token=swordfish", "-----BEGIN RSA PRIVATE KEY-----\nMII",
     "d41d8cd98f00b204e9800998ecf8427e", "Bearer 9f86d081884c7d659a2feaa0c55ad015", "c3dvcmRmaXNoc3dvcmRmaXNoMQ==",
     "01234567-89ab-cdef-0123-456789abcdef", "aB3_dE6-gH9_jK2-mN5_pQ8-sT1_vW4-yZ7",
-    "key=abcdefghij0123456789XYZ;host=db",
+    "key=abcdefghij0123456789XYZ;host=db", "-Xmx1g -Dpassword=swordfish", "-Dtoken=swordfish",
+    "-Djavax.net.ssl.keyStorePassword=swordfish", "-Ddb.pass=swordfish -Dx=y", "Server=db;Pwd=swordfish",
+    "--api-key=swordfish",
 ]  # fmt: skip
 DOORS = [
     "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS",
@@ -57,7 +60,9 @@ HARMLESS = {
     "MAKEFLAGS": "-j4", "KEYBOARD_LAYOUT": "de", "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt",
     "NIX_PROFILES": "/nix/store/0c0mhbgbwrlm8l0v3s2n0a9d3kxq1z7f-p:/run/x", "http_proxy": "http://proxy:3128",
     "GITHUB_SHA": "d41d8cd98f00b204e9800998ecf8427ed41d8cd9", "LS_COLORS": "rs=0:di=01;34:ln=01;36:mh=00",
-    "XDG_SESSION_TYPE": "wayland", "COMPASS": "north", "MONKEY": "see", "AUTHOR": "me", "PASSENGERS": "4",
+    "XDG_SESSION_TYPE": "wayland", "COMPASS": "north", "PROXY_BYPASS": "localhost", "RANDOM_SEED": "42",
+    "PYTHONHASHSEED": "0", "MAVEN_OPTS": "-Xmx2g -Dmaven.compile.fork=true",
+    "JAVA_OPTS": "-Dfile.encoding=UTF-8 -Dpasses=3", "MONKEY": "see", "AUTHOR": "me", "PASSENGERS": "4",
 }  # fmt: skip
 
 

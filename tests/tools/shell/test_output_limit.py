@@ -22,7 +22,7 @@ def test_output_beyond_the_limit_of_the_task_is_not_kept_and_that_is_reported(tm
     assert printed(tmp_path, 300).problem == ""
     second = printed(tmp_path, 300)
     assert "have reached their limit" in second.problem
-    assert second.size == 30_000 and second.last_lines(100).endswith("x\n")
+    assert second.size == 30_000 and second.preview().endswith("x\n")
     assert kept_bytes(tmp_path) <= 4 * PREVIEW
     printed(tmp_path, 120)
     assert "limit" in printed(tmp_path, 300).problem

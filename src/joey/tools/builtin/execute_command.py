@@ -27,6 +27,7 @@ from joey.tools.shell.confinement import (
     badly_named,
     describe_need,
     missing_needs,
+    network_if_approved,
     problem_with,
     resolved_needs,
     sandbox_for,
@@ -41,7 +42,7 @@ from joey.tools.shell.environment import (
 )
 from joey.tools.shell.job import Job, start
 from joey.tools.shell.jobs import Jobs
-from joey.tools.shell.output import CommandOutput, collapse_repeats, format_size, shorten_output
+from joey.tools.shell.output import CommandOutput, collapse_repeats, format_size, shorten_output, with_file
 from joey.tools.shell.planted_files import look_for_planted, watch_for_planted
 
 _WATCHED = 1.0
@@ -122,8 +123,9 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         folders = LocatedPaths.locate(context, [params.cwd or "."])
         actions = tuple(map(WidenSandbox, missing_needs(self._sandbox, context.workspace, needs)))
         wider = [describe_need(action.need) for action in actions]
-        shown = (ShownText(f"Beyond the sandbox it needs: {'; '.join(wider)}.\n"),) if wider else ()
-        return Plan(actions, lambda: self._run(params, folders, context), shown)
+        shown = [f"Beyond the sandbox it needs: {'; '.join(wider)}.\n"] if wider else []
+        shown += [network] if (network := network_if_approved(self._sandbox, needs)) else []
+        return Plan(actions, lambda: self._run(params, folders, context), tuple(map(ShownText, shown)))
 
     async def run(self, params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
         return await self._run(params, LocatedPaths.locate(context, [params.cwd or "."]), context)
@@ -208,7 +210,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         text = "\n".join([headline, *([notice] if notice else []), "", *_output(job), *(["", hint] if hint else [])])
         text = f"{text}\n\n{warning}" if warning else text
         shown = shorten_output(collapse_repeats(job.output.for_user()), _USER_LINES, lines_before=job.output.lines)
-        user = tuple(ShownText(each) for each in (shown, warning) if each)
+        user = tuple(ShownText(each) for each in (with_file(shown, job.output.artifact), warning) if each)
         result = failed(text, shown=user) if killed else ok(text, shown=user)
         ended = CommandExit(job.exit.code, job.exit.signal_name or "") if job.exit is not None else None
         return replace(result, exit=ended)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from joey.tools.editing.blocks import Block
-from joey.tools.editing.document import Document
+from joey.tools.editing.document import Document, common_start
 from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, is_blank, locate
 from joey.tools.editing.outcomes import EditedDocument, EditOutcome, already, ambiguous, applied, failure, not_found
 from joey.tools.editing.reindent import reindented, unchanged_lines
@@ -73,6 +73,8 @@ class _Edit:
     lines: list[str]
     ends: list[str | None]
     stage: Stage
+    kept: int = 0
+    """How many lines at its end stay as they are."""
 
 
 class _Work:
@@ -127,10 +129,10 @@ class _Work:
     def _edit(self, index: int, found: Matched, block: Block) -> _Edit:
         last = found.first + len(block.search)
         search, new = _without_returns(block.search), _without_returns(block.replace)
-        lines = reindented(
-            self.document.lines[found.first : last], search, new, unchanged_lines(search, new), found.stage
-        )
-        return _Edit(index, found.first, last, lines, self._ends(found, block), found.stage)
+        old = self.document.lines[found.first : last]
+        lines = reindented(old, search, new, unchanged_lines(search, new), found.stage)
+        kept = common_start(old[::-1], lines[::-1])
+        return _Edit(index, found.first, last, lines, self._ends(found, block), found.stage, kept)
 
     def _ends(self, found: Matched, block: Block) -> list[str | None]:
         """Line ends are the file's, unless the block shows that it means them."""
@@ -146,7 +148,8 @@ class _Work:
 
     def _moved(self, line: int) -> int:
         """Where a line of the original is now."""
-        return line + sum(len(edit.lines) - (edit.last - edit.first) for edit in self._edits if edit.last <= line)
+        before = (edit for edit in self._edits if edit.last - edit.kept <= line)
+        return line + sum(len(edit.lines) - (edit.last - edit.first) for edit in before)
 
 
 def _is_done_at(number: int | None, lines: Sequence[str], block: Block, found: Matched) -> bool:

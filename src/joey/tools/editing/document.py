@@ -40,8 +40,8 @@ class DiffPiece(NamedTuple):
 
 def line_diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffPiece]:
     """The pieces that lead from the old lines to the new ones, in order, the equal ones included."""
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
+    head = common_start(old, new)
+    tail = common_start(old[head:][::-1], new[head:][::-1])
     old_end, new_end = len(old) - tail, len(new) - tail
     if head:
         yield DiffPiece("equal", 0, head, 0, head)
@@ -58,7 +58,7 @@ def changes(old: Sequence[str], new: Sequence[str]) -> list[DiffPiece]:
     return [piece for piece in line_diff(old, new) if piece.kind != "equal"]
 
 
-def _common(old: Sequence[str], new: Sequence[str]) -> int:
+def common_start(old: Sequence[str], new: Sequence[str]) -> int:
     """How many lines are equal at the beginning."""
     for at, (ours, theirs) in enumerate(zip(old, new, strict=False)):
         if ours != theirs:

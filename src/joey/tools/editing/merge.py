@@ -33,7 +33,7 @@ from joey.system.git_trees import (
 )
 from joey.system.worktree_notes import Worktree
 from joey.system.worktrees import Worktrees
-from joey.tools.base import Params, Plan, ToolContext
+from joey.tools.base import Params, Plan, ToolContext, ok
 from joey.tools.display import Display
 from joey.tools.editing.changes import FileChange, read_present
 from joey.tools.editing.planning import EditRefused, EditTool, Prepared
@@ -89,7 +89,8 @@ class MergeWorktree(EditTool[MergeParams]):
         ]
         left = f"Not taken over, since they are repositories: {_named(theirs.nested)}." if theirs.nested else ""
         files = "1 file" if len(entries) == 1 else f"{len(entries)} files"
-        return Prepared(tuple(changes), f"Merged: {files} changed.", (left,) if left else (), show_state=False)
+        headline = f"Merged: {files} changed." if entries else "There is nothing to merge."
+        return Prepared(tuple(changes), headline, (left,) if left else (), show_state=False)
 
     def _change(self, entry: TreeEntry, found: Repository, workspace: Path, made: Path) -> FileChange:
         path = Path(os.path.realpath((found.top / entry.path).parent)) / Path(entry.path).name
@@ -105,13 +106,17 @@ class MergeWorktree(EditTool[MergeParams]):
         modes = tuple(self._modes)
 
         async def execute() -> ToolResult:
-            result = await plan.execute()
+            result = ok(_only_modes(len(modes))) if plan.is_void else await plan.execute()
             if not result.is_error:
                 for path, executable in modes:
                     _set_mode(path, executable=executable)
             return result
 
-        return replace(plan, execute=execute, targets=(*plan.targets, *(path for path, _ in modes)))
+        return replace(plan, execute=execute, is_void=False, targets=(*plan.targets, *(path for path, _ in modes)))
+
+
+def _only_modes(count: int) -> str:
+    return f"Merged: {count} {'file' if count == 1 else 'files'} changed, but only whether it can be executed."
 
 
 def merge_actions(plan: Plan) -> tuple[WritePath, ...]:

@@ -157,7 +157,7 @@ async def plan_edit(context: ToolContext, prepare: Callable[[], Prepared], call:
         return refusal(str(failure))
     changes = tuple(change for change in prepared.changes if not change.is_void)
     if not changes:
-        return _nothing_to_do((prepared.headline, *prepared.details))
+        return _nothing_to_do((_unchanged(prepared), *prepared.details))
     key = _key(call)
     if _is_repeated(context, key, changes):
         return _nothing_to_do((_REPEATED,))
@@ -219,6 +219,12 @@ def new_state(change: FileChange) -> str:
     if len(rows) > _MAX_STATE_LINES:
         rows = [*rows[:_MAX_STATE_LINES], f"… {len(rows) - _MAX_STATE_LINES} more lines"]
     return "\n".join([f"{quoted(change.name)} now reads:", *rows]) if rows else f"{quoted(change.name)} is empty now."
+
+
+def _unchanged(prepared: Prepared) -> str:
+    """The first line for an edit that changes nothing: it is what people see of it."""
+    names = ", ".join(dict.fromkeys(quoted(change.name) for change in prepared.changes))
+    return f"Nothing was changed in {names}: it is already so." if names else prepared.headline
 
 
 def _nothing_to_do(words: Sequence[str]) -> Plan:

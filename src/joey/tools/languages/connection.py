@@ -135,10 +135,11 @@ class ServerConnection:
             for each in (given, printed, complained):
                 os.close(each)
         connection = cls(process, answer, hear)
-        await connection._listen(ours, output, errors)
+        await connection.listen(ours, output, errors)
         return connection
 
-    async def _listen(self, ours: int, output: int, errors: int) -> None:
+    async def listen(self, ours: int, output: int, errors: int) -> None:
+        """Begin to read what the server writes to these pipes."""
         loop = asyncio.get_running_loop()
         self._writer, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(ours, "wb", 0))
         messages, words = asyncio.StreamReader(limit=MAX_HEADER), asyncio.StreamReader(limit=MAX_HEADER)

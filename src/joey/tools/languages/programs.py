@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from joey.errors import UsageError
-from joey.sandbox import SandboxSettings
+from joey.sandbox.settings import SandboxSettings
 from joey.tools.shell.environment import NO_RULES, EnvironmentRules
 
 _INSTALLED = ("node_modules/.bin", ".venv/bin", "venv/bin")

@@ -8,6 +8,7 @@ for itself: each stretch begins with all that it needs and ends with a reset, so
 from __future__ import annotations
 
 import re
+from copy import copy
 
 COLOUR = re.compile(r"\x1b\[([0-9;:]*)m")
 PLAIN = "\x00"
@@ -114,9 +115,12 @@ class ColouredEnds:
 
     def with_end(self, text: str) -> tuple[str, str, int]:
         """The head, the tail, and how many characters are missing between them, if this text came last."""
-        ends = ColouredEnds(self._room, self._limit)
-        ends._head, ends._tail, ends._omitted = self._head, self._tail, self._omitted
+        ends = copy(self)
         ends.add(text)
-        ends._trim()
-        closed = ends._head + (_RESET if "\x1b" in ends._head and ends._omitted else "")
-        return closed, ends._tail, ends._omitted
+        return ends.closed()
+
+    def closed(self) -> tuple[str, str, int]:
+        """The head, the tail, and how many characters are missing between them, once no more text comes."""
+        self._trim()
+        head = self._head + (_RESET if "\x1b" in self._head and self._omitted else "")
+        return head, self._tail, self._omitted

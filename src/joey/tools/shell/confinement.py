@@ -89,6 +89,15 @@ def describe_need(need: str) -> str:
     return words.get(need, f"to write in {quoted(need)}")
 
 
+def network_if_approved(settings: SandboxSettings, needs: Sequence[str]) -> str:
+    """What the yes of a person gives a command besides its run, in words for them; empty where that is nothing more."""
+    if settings.mode == "off":
+        return "It runs without a sandbox: it may use the network, and do everything that you may do yourself.\n"
+    if NETWORK in needs or OUTSIDE in needs or settings.network_for(approved=True) != "on":
+        return ""
+    return "If you approve it, it may also use the network.\n"
+
+
 def badly_named(needs: Sequence[str]) -> str | None:
     """A need that is none, for the model; None if all are."""
     wrong = (each for each in needs if each not in (NETWORK, OUTSIDE) and not each.startswith(("/", "~/")))
@@ -228,8 +237,9 @@ def _walls_hit(command: str, output: str, sandbox: Sandbox) -> Iterator[str]:
         )
     elif sandbox.held.level == "partial" and _DENIED.search(output):
         yield (
-            "This may have been the sandbox: commands can write only in the workspace and in $TMPDIR, not in /tmp, and "
-            "have no network unless the user approved them. " + _ASK.format(needs='["network"] or ["/a/folder"]')
+            "This may have been the sandbox: commands can write only in the workspace and in $TMPDIR, not in /tmp or "
+            "/dev/shm (which Python's multiprocessing needs), open no terminals, and have neither network nor sockets "
+            "unless the user approved them. " + _ASK.format(needs='["network"] or ["/a/folder"]')
         )
     if sandbox.held.level == "full" and _SERVICE.search(output):
         yield (

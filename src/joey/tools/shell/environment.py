@@ -46,8 +46,11 @@ _NEEDED_PATTERNS = ("LC_*",)
 _SECRET_PARTS = frozenset((
     "KEY", "KEYS", "PASS", "PWD", "PW", "AUTH", "AUTHORIZATION", "CRED", "CREDS", "SESSION", "SESSIONS", "BEARER",
     "JWT", "PAT", "PIN", "OTP", "TOTP", "MFA", "DSN", "SAS", "HMAC", "SALT", "NONCE", "PRIVATE", "SIGNATURE",
-    "SIGNING", "ENCRYPTION", "WEBHOOK", "LOGIN", "OAUTH", "NETRC", "KUBECONFIG", "PGPASSFILE",
+    "SIGNING", "ENCRYPTION", "WEBHOOK", "LOGIN", "OAUTH", "NETRC", "KUBECONFIG", "PGPASSFILE", "MNEMONIC", "MNEMONICS",
+    "SEEDPHRASE",
 ))  # fmt: skip
+_PASS = re.compile(r"(?<!BY)(?<!COM)(?<!SUR)(?<!TRES)(?<!OVER)(?<!UNDER)PASS")
+"""The end of a part (DBPASS), but not of a word of its own (BYPASS)."""
 _SECRET_ENDINGS = (
     "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "PASSCODE", "CREDENTIAL",
     "CREDENTIALS", "COOKIE", "COOKIES", "APIKEY", "APIKEYS", "ACCESSKEY", "SECRETKEY", "PRIVATEKEY", "SSHKEY", "SESSID",
@@ -90,6 +93,11 @@ _OPAQUE = re.compile(
     r"|\A(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d)[\w-]{32,}\Z"  # base64 for addresses
     r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # what some services give out as a key
 )
+_GIVEN = re.compile(
+    r"(?i)(?:password|passwd|passphrase|passwort|secret|token|(?:api|access|private)[-_.]?key|credentials?"
+    r"|(?:-D|[^A-Za-z]|\A)(?:pass|pwd))[ \t]*=[ \t]*[^\s;&,'\"]"
+)
+"""A secret among options (`-Dpassword=…` in JAVA_OPTS) or settings (`Server=…;Password=…`)."""
 _SHORTEST_SECRET = 8
 """A repeated value that is shorter (`PASSWORD=test`) would be found everywhere."""
 _NAMED = 40
@@ -166,17 +174,28 @@ def _is_needed(name: str) -> bool:
 def _is_secret(name: str, value: str) -> bool:
     if _is_needed(name):
         return False
-    return _named_like_a_secret(name) or secret_in("", value) or (not _is_paths(value) and bool(_OPAQUE.search(value)))
+    if _named_like_a_secret(name) or secret_in("", value) or _GIVEN.search(value) or _is_seed(name, value):
+        return True
+    return not _is_paths(value) and _OPAQUE.search(value) is not None
+
+
+def _is_seed(name: str, value: str) -> bool:
+    """The seed of a wallet, not that of a random generator, which is a number."""
+    return "SEED" in re.split(r"[^A-Z0-9]+", name.upper()) and not re.fullmatch(r"\d{0,10}|random|auto", value)
 
 
 def _named_like_a_secret(name: str) -> bool:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
     parts = [part.rstrip("0123456789") for part in re.split(r"[^A-Z0-9]+", words)]
     return (
-        any(part in _SECRET_PARTS or part.endswith(_SECRET_ENDINGS) for part in parts)
+        any(part in _SECRET_PARTS or part.endswith(_SECRET_ENDINGS) or _ends_in_pass(part) for part in parts)
         or words.replace("_", "").endswith(_SECRET_ENDINGS)
         or _matches(name, _SECRET_NAMES)
     )
+
+
+def _ends_in_pass(part: str) -> bool:
+    return part.endswith("PASS") and _PASS.match(part, len(part) - 4) is not None
 
 
 def _is_door(name: str, value: str) -> bool:

@@ -11,8 +11,6 @@ from joey.tools.base import ToolContext
 from joey.tools.paths import name_for
 from joey.tools.shell.job import Job, describe_status
 
-_LAST_OUTPUT = 1024
-
 
 @dataclass(frozen=True, slots=True)
 class JobSummary:
@@ -24,7 +22,6 @@ class JobSummary:
     seconds: float
     status: str
     """`running`, or how it ended."""
-    last_output: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,5 +93,4 @@ def finished_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
 def _summary(context: ToolContext, job: Job) -> JobSummary:
     status = describe_status(job.exit, is_running=job.is_running)
     seconds = time.monotonic() - job.started
-    last = job.output.last_lines(_LAST_OUTPUT)
-    return JobSummary(job.id, job.command, name_for(context, job.cwd), seconds, status, last)
+    return JobSummary(job.id, job.command, name_for(context, job.cwd), seconds, status)

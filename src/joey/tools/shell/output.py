@@ -32,6 +32,8 @@ from joey.tools.shell.artifacts import kept_bytes, new_artifact
 from joey.tools.shell.colours import COLOUR, ColouredEnds, without_colours
 from joey.tools.shell.screen import TerminalScreen
 
+GAP = re.compile(r"^\[\.\.\.(\d+) (lines|characters|bytes) omitted\.\.\.\]$", re.MULTILINE)
+"""Where the middle of a long output is missing (`shorten_output`)."""
 PREVIEW = 10 * 1024
 HEAD = PREVIEW
 TAIL = 4 * HEAD
@@ -116,10 +118,6 @@ class CommandOutput:
         """As much as a user is shown, with colours: everything, or the two ends kept in memory."""
         head, tail, omitted = self._shown.with_end(self._screen.visible)
         return joined_ends(head, tail, omitted) if omitted else head + tail
-
-    def last_lines(self, limit: int) -> str:
-        """The end of the text, at most so many bytes."""
-        return _last_bytes(self._end(), limit)
 
     def _beginning(self) -> str:
         return self._head if self._settled_characters >= HEAD else self._head + self._visible
@@ -271,6 +269,13 @@ def shorten_output(
     cut = len(lines) - max_lines
     omitted = max(len(lines), lines_before) - max_lines
     return "\n".join([*lines[:head], "", f"[...{omitted} lines omitted...]", "", *lines[head + cut :]])
+
+
+def with_file(shown: str, file: Path | None) -> str:
+    """An output for the user with the file that has all of it, below the place where its middle is missing."""
+    if file is None:
+        return shown
+    return GAP.sub(lambda gap: f"{gap[0]}\n[the whole output is in {file}]", shown, count=1)
 
 
 def joined_ends(head: str, tail: str, omitted: int, unit: str = "characters") -> str:
