@@ -239,10 +239,13 @@ def test_history_has_subtasks_interrupted_replies_and_words_that_wait() -> None:
             UserTookBack(),
             UserSaid("Wait"),
         ],
-        "child": [words("user", TextBlock("part")), words("assistant", TextBlock("I do my part"))],
+        "child": [
+            words("user", TextBlock("part"), TextBlock("<user_message>\nGo on\n</user_message>")),
+            words("assistant", TextBlock("I do my part")),
+        ],
     }
     found = [*TaskHistory(journals.__getitem__).of("parent")]
-    assert [each.text for _, each in found if isinstance(each, UserWords)] == ["Go", "Wait"]
+    assert [each.text for _, each in found if isinstance(each, UserWords)] == ["Go", "Go on", "Wait"]
     texts_of = [(task, each.text) for task, each in found if isinstance(each, TextDelta)]
     assert texts_of == [("child", "I do my part"), ("parent", "I was about")]
     projection = Projection("/work", Client())

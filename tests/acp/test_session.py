@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
-from acp_kit import Desks, choose, shape
+import pytest
+
+from acp_kit import AsProcess, Desks, choose, shape
 from joey.commands import Answer
 from joey.journal.live import LIVE, LiveReader, send_command
 from joey.testing.script import Faults, reply
@@ -104,6 +107,46 @@ async def test_a_second_prompt_while_one_runs_waits_for_the_model(desks: Desks) 
     assert (await first)["result"] == (await second)["result"] == {"stopReason": "end_turn"}
     assert "Two" in json.dumps(desk.server.requests[-1].body)
     await editor.close()
+
+
+async def test_the_result_of_a_subtask_is_shown_and_goes_back_to_its_task(desks: Desks) -> None:
+    child = call("n", "new_task", mode="code", message="Do a part.")
+    desk = await desks.set_up(
+        reply(child), reply(call("c", "attempt_completion", result="The part.")), reply("All of it.")
+    )
+    editor = desk.open(choose("allow_once"))
+    session = await desk.session(editor)
+    assert await editor.prompt(session, "Go") == {"stopReason": "end_turn"}
+    assert editor.text() == "The part.All of it."
+    assert editor.updates("tool_call_update")[-1]["status"] == "completed"
+    assert "The part." in json.dumps(desk.server.requests[-1].body)
+    await editor.close()
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+async def test_a_subtask_that_was_interrupted_is_continued_and_ends_as_a_call(desks: Desks, method: str) -> None:
+    child = call("n", "new_task", mode="code", message="Do a part.")
+    done = reply("Nearly.", call("c", "attempt_completion", result="The part."))
+    desk = await desks.set_up(reply(child), reply("Slowly, " * 400, faults=Faults(pause=0.05)), done, reply("All."))
+    editor = await desk.start(choose("allow_once"))
+    session = await desk.session(editor)
+    editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Go"}])
+    while len(desk.server.requests) < 2:  # noqa: ASYNC110 - the server is not asked to say so
+        await asyncio.sleep(0.01)
+    assert isinstance(editor.agent, AsProcess)
+    editor.agent.process.kill()
+    await editor.agent.process.wait()
+    again = desk.open(choose("allow_once"))
+    await again.initialize()
+    await again.request(method, sessionId=session, cwd=str(desk.workspace), mcpServers=[])
+    loaded = len(again.seen)
+    assert await again.prompt(session, "Go on") == {"stopReason": "end_turn"}
+    updates = [each["params"]["update"] for each in again.seen[loaded:] if each.get("method") == "session/update"]
+    (announced,) = [each for each in updates if each["sessionUpdate"] == "tool_call"]
+    assert announced["title"] == "new_task code, Do a part."
+    assert [each["status"] for each in updates if "status" in each] == ["pending", "in_progress", "completed"]
+    assert "".join(each["content"]["text"] for each in updates if "chunk" in each["sessionUpdate"]) == "The part.All."
+    await again.close()
 
 
 async def test_a_hostile_client_gets_errors_and_the_session_lives_on(desks: Desks) -> None:

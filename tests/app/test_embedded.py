@@ -7,7 +7,8 @@ import base64
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,10 @@ async def test_an_answer_that_says_nothing_is_an_error(program: Program) -> None
             if isinstance(event, joey.QuestionRequested):
                 with pytest.raises(joey.UsageError, match="answered with a text"):
                     await task.answer(event, yes=True)
+                with pytest.raises(joey.UsageError, match="text is a text, not 3"):
+                    await task.answer(event, text=3)  # type: ignore[arg-type]
+                with pytest.raises(joey.UsageError, match="text is a text, not None"):
+                    task.say(None)  # type: ignore[arg-type]
             elif isinstance(event, joey.CompletionRequested):
                 with pytest.raises(joey.UsageError, match="say what to change"):
                     await task.answer(event)
@@ -540,6 +545,17 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
         assert task.notices == ()
 
 
+def hinted(hint: Any) -> Callable[..., str]:
+    """A function whose only parameter has this type hint."""
+
+    def hinted(value: Any) -> str:
+        """Return the value."""
+        return str(value)
+
+    hinted.__annotations__["value"] = hint
+    return hinted
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -568,6 +584,11 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
         ({"tools": [joey.Tool]}, "finish the class"),
         ({"tools": [lambda: 1]}, "not a valid tool name"),
         ({"tools": [shout, shout]}, "two tools named 'shout'; give yours another name"),
+        ({"tools": [hinted(threading.Thread)]}, "a type hint of 'hinted' cannot be used"),
+        ({"tools": [hinted(type)]}, "the parameters of 'hinted' have no JSON Schema"),
+        ({"tools": [hinted("1 +")]}, "a type hint of 'hinted' cannot be resolved"),
+        ({"tools": [joey.tool(timeout=0)(hinted(str))]}, "the timeout of 'hinted' is a number of seconds above 0"),
+        ({"config": "no"}, "config is True or False, not 'no'"),
         ({"images": "nowhere.png"}, "cannot read nowhere.png"),
         ({"images": 5}, "images is a list of paths"),
         ({"settings": ["x"]}, "settings is a dict by full names"),

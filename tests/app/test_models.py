@@ -15,7 +15,7 @@ from joey.config.keys import EFFORTS
 from joey.errors import UsageError
 from joey.providers import MissingKeyError, OverloadedError, ReasoningOptions
 from joey.providers.catalogue import EFFORTS as KNOWN
-from joey.providers.discovery import Found, usual_addresses
+from joey.providers.discovery import FoundModels, usual_addresses
 from joey.usage import Usage
 from models_kit import serving
 
@@ -37,9 +37,11 @@ def test_the_efforts_of_settings_are_those_of_the_catalogue() -> None:
 
 def test_what_a_server_reported_is_kept_and_used_for_its_models(tmp_path: Path, state: Path) -> None:
     address = usual_addresses(os.environ)["ollama"]
-    path = keep_answers({"ollama": Found(address, {"mine": {"window": 4096, "tools": False}})})
+    path = keep_answers({"ollama": FoundModels(address, {"mine": {"window": 4096, "tools": False}})})
     assert path == state / "models.json" and path.stat().st_mode & 0o077 == 0
-    keep_answers({"openrouter": Found("https://openrouter.ai/api/v1", {"a/b": {"price": {"input": 1, "output": 2}}})})
+    keep_answers(
+        {"openrouter": FoundModels("https://openrouter.ai/api/v1", {"a/b": {"price": {"input": 1, "output": 2}}})}
+    )
     known = catalogue(settings(tmp_path))
     facts = known.facts("ollama/mine")
     assert facts.abilities.context_window == 4096 and not facts.abilities.tools
@@ -50,7 +52,7 @@ def test_what_a_server_reported_is_kept_and_used_for_its_models(tmp_path: Path, 
 
 
 def test_another_servers_answer_says_nothing_of_this_one(tmp_path: Path) -> None:
-    keep_answers({"ollama": Found("http://10.0.0.9:11434/v1", {"mine": {"window": 4096}})})
+    keep_answers({"ollama": FoundModels("http://10.0.0.9:11434/v1", {"mine": {"window": 4096}})})
     assert catalogue(settings(tmp_path)).facts("ollama/mine").abilities.context_window is None
 
 

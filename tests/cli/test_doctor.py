@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from joey.cli import main
-from joey.cli.doctor import _answers
+from joey.cli.doctor.models import answers as answers_at
 from joey.providers import ENDPOINTS
 from joey.providers.local.weights import CATALOGUE
 from joey.testing.server import LocalServer
@@ -124,7 +124,7 @@ async def test_the_server_of_the_settings_is_enough(here: Here, monkeypatch: pyt
 
 
 def test_an_address_that_is_none_does_not_answer() -> None:
-    assert not _answers("http://127.0.0.1:notaport/v1") and not _answers(_DEAD)
+    assert not answers_at("http://127.0.0.1:notaport/v1") and not answers_at(_DEAD)
 
 
 def test_servers_elsewhere_are_contacted_only_on_request(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_servers_elsewhere_are_contacted_only_on_request(here: Here, monkeypatch
         contacted.append(address)
         return False
 
-    monkeypatch.setattr("joey.cli.doctor._answers", answers)
+    monkeypatch.setattr("joey.cli.doctor.models.answers", answers)
     here.doctor()
     assert set(contacted) == {_DEAD}
     contacted.clear()

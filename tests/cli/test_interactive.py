@@ -174,13 +174,14 @@ async def test_a_long_sitting_in_a_real_terminal_without_colour(tmux: Tmux, tmp_
         await tmux.until("ENDED 0")
         tmux("kill-server")
         tmux.start(*options, "--resume", "last", environment={"NO_COLOR": "1"}, size=(120, 40))
-        assert "apply_diff" in await tmux.until("press Enter")
-        tmux.type("Enter")
+        # At a request it waits for the user; where the reply still came, Enter would continue it.
+        assert "apply_diff" in await tmux.until("ype a message")
+        tmux.type("continue", "Enter")
         await approve_all(tmux)
         await tmux.until("now answers in JSON")
         tmux.type("Enter")
         await tmux.until("Enter accepts", gone=True)
-        tmux.type("Up")  # what was said before is still there
+        tmux.type("Up", "Up")  # what was said before is still there
         await tmux.until("in JSON ")
         tmux.type("C-q")
         await tmux.until("ENDED 0")

@@ -122,6 +122,32 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert run.stderr == b""
 
 
+def test_a_byte_order_mark_is_the_files_and_not_the_models(tmp_path: Path) -> None:
+    (tmp_path / "reply.txt").write_text('{"name": "f", "parameters": {}}', encoding="utf-8-sig")
+    run = joey("parse", "-p", "auto", str(tmp_path / "reply.txt"))
+    assert [part["type"] for part in json.loads(run.stdout)["content"]] == ["tool_call"]
+    assert run.stderr.decode() == "note: read as llama3_json\n"
+    found = joey("protocols", "detect", str(tmp_path / "reply.txt"))
+    assert found.stdout.decode().startswith("llama3_json ")
+
+
+def test_auto_says_if_it_recognized_no_dialect() -> None:
+    run = joey("parse", "-p", "auto", stdin="Just prose.")
+    assert json.loads(run.stdout)["content"] == [{"type": "text", "text": "Just prose."}]
+    assert run.stderr.decode().startswith("note: no dialect was recognized; read as hermes\n")
+
+
+def test_a_call_that_a_dialect_cannot_read_is_an_error_and_text_or_a_part_of_its_own() -> None:
+    text = '<tool_call>{"name": "f",'
+    requests = [{"id": name, "protocol": name, "text": text} for name in ("hermes", "ernie45")]
+    left, typed = lines(joey("parse", "--batch", stdin="\n".join(map(json.dumps, requests))))
+    assert left["content"] == [{"type": "text", "text": text}]
+    assert [(part["type"], part["name"], part["source"]) for part in typed["content"]] == [
+        ("malformed_call", "f", text)
+    ]
+    assert left["errors"] == typed["errors"] and left["errors"][0]["segment"] == text
+
+
 def test_debug_shows_on_stderr_how_a_reply_is_read() -> None:
     text = '<tool_call>{"name": "f"}</tool_call>'
     run = joey("parse", "-p", "json_mix", "--debug", stdin=text)
@@ -160,3 +186,10 @@ def test_batch_lines_may_set_options_of_their_protocol() -> None:
         'line 6: expected "options": a JSON object of the protocol\'s options',
         'line 7: expected "protocol": one of native, xml, json_mix, morph_xml, tool_choice',
     ]
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "x"])
+def test_pieces_of_no_size_are_refused(size: str) -> None:
+    ran = joey("parse", "--protocol", "xml", f"--cut={size}")
+    assert ran.returncode == 2
+    assert f"argument --cut: must be a whole number of 1 or more, got '{size}'" in ran.stderr.decode()

@@ -55,7 +55,7 @@ async def test_in_a_terminal_the_user_decides(home: Path) -> None:
             cwd=home, env=environment(home), stdin=inside, stdout=inside, stderr=inside,
         )  # fmt: skip
         os.close(inside)
-        shown = await answer(screen, [("Approve?", "y\n"), ("Result", "\n")])
+        shown = await answer(screen, [("Approve?", "y\n"), ("Enter accepts", "\n")])
         assert await process.wait() == 0, shown
         os.close(screen)
         first = server.requests[0].body["messages"][-1]["content"]

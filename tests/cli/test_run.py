@@ -141,6 +141,8 @@ async def test_what_needs_leave_is_denied_not_asked(joey: Runner) -> None:
     assert ran.code == 0
     assert not (joey.workspace / "a.txt").exists()
     assert "no user is there to approve" in ran.err
+    last = ran.err.strip().splitlines()[-1]
+    assert last.startswith("note: 1 call was denied and did nothing (write_to_file)"), "whatever the result claims"
 
 
 async def test_allow_and_deny_rules_hold_for_commands(joey: Runner) -> None:
@@ -223,6 +225,48 @@ async def test_a_key_that_a_server_repeats_is_neither_shown_nor_kept(joey: Runne
     assert joey.key not in ran.out + ran.err + kept
 
 
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk without room")
+
+
+async def _in_shell(joey: Runner, command: str) -> tuple[int | None, str, str]:
+    """How `joey run …`, as a shell starts it, ended: its code, stdout and stderr."""
+    async with LocalServer([done()]) as server:
+        joey_run = f"{sys.executable} -m joey run --model anthropic/m --base-url {server.anthropic_url} Go"
+        process = await asyncio.create_subprocess_shell(
+            f"{joey_run} {command}", cwd=joey.workspace, env=joey.environment, stdin=-3, stdout=-1, stderr=-1
+        )
+        out, err = await process.communicate()
+        return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", pytest.param("2>/dev/full", marks=needs_full)])
+async def test_a_task_does_not_need_anybody_to_see_its_progress(joey: Runner, closed: str) -> None:
+    assert await _in_shell(joey, closed) == (0, "All done.\n", "")
+
+
+async def test_a_task_whose_output_is_closed_still_runs(joey: Runner) -> None:
+    code, _, err = await _in_shell(joey, ">&-")
+    assert code == 0 and "Traceback" not in err
+
+
+@needs_full
+@pytest.mark.parametrize(("options", "what"), [("", "output"), ("--json", "events")])
+async def test_a_result_that_cannot_be_written_is_an_error_in_words(joey: Runner, options: str, what: str) -> None:
+    code, _, err = await _in_shell(joey, f"{options} >/dev/full")
+    assert code == 1
+    assert f"joey: the {what} cannot be written: No space left on device; make room" in err
+    assert "Traceback" not in err and "Exception ignored" not in err
+
+
+async def test_a_server_that_does_not_run_is_named(joey: Runner) -> None:
+    folder = Path(joey.environment.get("XDG_CONFIG_HOME") or joey.home / ".config") / "joey"
+    folder.mkdir(parents=True)
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"gone": {"command": "/no/such/program"}}}))
+    ran = await joey([done()], "Do it")
+    assert ran.code == 0
+    assert "note: MCP server 'gone' is not available: it " in ran.err  # it cannot be run, or was still starting
+
+
 async def test_what_is_piped_in_is_added_to_the_prompt(joey: Runner) -> None:
     ran = await joey([done()], "review this", stdin="the diff\n")
     first = ran.server.requests[0].body["messages"][0]["content"][0]["text"]
@@ -275,10 +319,12 @@ async def test_what_to_make_of_a_model_that_does_not_call_tools(joey: Runner) ->
     [
         ([], "no prompt given; use joey run"),
         (["x", "--mode", "nope"], "unknown mode 'nope'"),
+        (["x", "--mode", "arch"], "unknown mode 'arch'; did you mean 'architect'?"),
         (["x", "--protocol", "nope"], "there is no protocol 'nope'"),
         (["x", "--approve", "nope"], "argument --approve: must be one of 'ask', 'edits', 'read-only', "),
         (["x", "--modle", "y"], "unrecognized arguments: --modle y; did you mean --model?"),
         (["x", "--bogus"], "unrecognized arguments: --bogus; `joey run --help` lists the options"),
+        (["x", "--file", "task.txt"], "the prompt as an argument or with --file, not both"),
         (["--file", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory\n"),
         (["x", "--max-turns", "many"], "argument --max-turns: must be a whole number of 1 or more, got 'many'"),
         (["x", "--resume", "nope"], "there is no task 'nope'"),
@@ -391,8 +437,12 @@ async def test_a_mistake_in_the_settings_stops_before_anything_is_sent(joey: Run
 async def test_a_time_limit_from_the_settings_holds(joey: Runner) -> None:
     (joey.workspace / ".joey").mkdir()
     (joey.workspace / ".joey" / "config.toml").write_text("[limits]\ntimeout = 0.5\n")
-    ran = await joey([reply("slow", faults=Faults(latency=30))], "Do it")
+    ran = await joey([reply("slow", faults=Faults(latency=30))], "Do it", "--json")
+    late = "the time limit of 0.5 s was reached"
     assert ran.code == 4
+    assert ran.events[-1].items() >= {"type": "task_finished", "outcome": "limit", "message": late}.items()
+    (journal,) = (joey.home / ".local" / "state").rglob("journal.jsonl")
+    assert json.loads(journal.read_text().splitlines()[-1])["outcome"] == "limit"
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,9 @@ def test_show_and_export_are_the_same_markdown(tasks: Path, tmp_path: Path, caps
     assert main(["tasks", "export", OLD, str(tmp_path / "shed.md")]) == 0
     assert (tmp_path / "shed.md").read_text() == shown.removesuffix("\n")
     assert main(["tasks", "export", OLD, str(tmp_path / "nowhere" / "shed.md")]) == 2
+    capsys.readouterr()
+    assert main(["tasks", "export", OLD, "-"]) == 0
+    assert capsys.readouterr().out == shown
 
 
 def test_what_fills_the_window_of_a_task(tasks: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -196,7 +199,7 @@ def test_a_fork_shares_the_first_turns_and_is_open(tasks: Path, capsys: Captured
     state = replay(read_journal(tasks / forked / "journal.jsonl"))
     assert state.opened is not None and state.opened.task_id == forked
     assert [message.role for message in state.messages] == ["user", "assistant", "user"]
-    assert state.turns == 1 and state.ended is None
+    assert state.spending.turns == 1 and state.ended is None
     assert main(["tasks", "fork", OLD, "--turn", "9"]) == 2
     assert "only 2 turns" in capsys.readouterr().err
     assert len(list(tasks.glob("*/journal.jsonl"))) == 3

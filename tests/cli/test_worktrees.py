@@ -125,3 +125,23 @@ def test_merging_shows_the_diff_and_asks(
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert main(["worktrees", "merge", "fix"]) == 0
     assert (joey.workspace / "a.txt").read_text() == "after\n" and Worktrees().all() == ()
+
+
+def test_nothing_is_asked_where_there_is_nothing_to_merge(
+    joey: JoeyProcess, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Worktrees().make(joey.workspace, "fix")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["worktrees", "merge", "fix"]) == 0
+    shown = capsys.readouterr()
+    assert "There is nothing to merge." in shown.out and "merge?" not in shown.out + shown.err
+
+
+def test_a_merge_that_only_makes_a_file_executable_says_so(
+    joey: JoeyProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = Worktrees().make(joey.workspace, "fix")
+    (made.path / "a.txt").chmod(0o755)
+    assert main(["worktrees", "merge", "fix", "--yes"]) == 0
+    assert "Merged: 1 file changed, but only whether it can be executed." in capsys.readouterr().out
+    assert (joey.workspace / "a.txt").stat().st_mode & 0o100

@@ -223,8 +223,13 @@ def test_an_index_says_what_the_whole_journal_says(tmp_path: Path) -> None:
     assert index.update() and not index.update()
     state = replay(record for _, record in read_between(path, 0, index.size))
     assert index.opened == state.opened and index.ended == state.ended
-    assert (index.turns, index.usage, index.mode, index.todos) == (state.turns, state.usage, state.mode, state.todos)
-    assert index.cost == pytest.approx(state.cost)
+    assert (index.turns, index.usage, index.mode, index.todos) == (
+        state.spending.turns,
+        state.spending.usage,
+        state.mode,
+        state.todos,
+    )
+    assert index.cost == pytest.approx(state.spending.cost)
 
 
 def test_an_index_reads_on_where_it_was(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ async def test_with_the_keyboard_alone(kits: WebKits, browser: Any) -> None:
     await person.page.wait_for_timeout(750)
     await keys.press("2")
     await person.see(".end.good")
+    await person.page.wait_for_timeout(750)
     await keys.press("m")
     await keys.press("Enter")
     await person.says(".turn .md", "Again.")

@@ -101,11 +101,11 @@ async def test_files_go_back_and_forth(kits: WebKits, browser: Any) -> None:
     await person.says("dialog .diff", "one")
     await person.button("Undo").click()
     await until(lambda: not file.exists())
-    await person.see(".toast")
+    await person.says(".toast", "Undo: ")
     await person.button("Redo…").click()
     await person.says("dialog .diff", "one")
     await person.button("Redo").click()
-    await until(file.exists)
+    await person.says(".toast", "Redo: ")  # what is written before that counts as a part of the step
     file.write_text("mine\n")
     await person.button("Undo…").click()
     await person.says("dialog .error", "Changed by somebody else since: a.txt")

@@ -7,10 +7,13 @@ import re
 from pathlib import Path
 
 import httpx2
+import pytest
 
+from joey.errors import UsageError
 from joey.journal.store import TaskStore
 from joey.testing.script import Faults, reply
 from joey.testing.server import LocalServer
+from joey.web.server import listen
 from joey_process import JoeyProcess, done
 
 
@@ -52,6 +55,11 @@ async def test_a_short_token_and_a_port_that_is_taken_are_errors_in_words(tmp_pa
     joey.variables["JOEY_WEB_TOKEN"] = "short"
     ran = await joey("web")
     assert ran.code == 2 and "too short" in ran.err and "Traceback" not in ran.err
+
+
+def test_an_address_of_another_machine_is_an_error_in_words() -> None:
+    with pytest.raises(UsageError, match=r"cannot listen on 192\.0\.2\.1: .*; name another with --host or --port"):
+        listen("192.0.2.1", None, 8329)
 
 
 def test_the_page_is_small_and_loads_nothing_from_elsewhere() -> None:

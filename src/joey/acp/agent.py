@@ -160,6 +160,8 @@ class Agent:
 
     async def _resume(self, params: Params) -> dict[str, Any]:
         session = await self._reopen(params)
+        if session.task_id is not None:
+            session.replay(shown=False)
         _soon(session.begin)
         return session.state()
 

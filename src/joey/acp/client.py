@@ -29,8 +29,6 @@ class Client:
     compaction: bool = False
     forms: bool = False
     """Whether it shows questions as forms (`elicitation/create`)."""
-    booleans: bool = False
-    """Whether a config option may be a switch."""
     files: bool = False
     """Whether it both reads and writes files, unsaved buffers included."""
 
@@ -45,7 +43,6 @@ class Client:
             notices=_has(session, "notices"),
             compaction=_has(session, "compaction"),
             forms=_has(_mapping(offered.get("elicitation")), "form"),
-            booleans=_has(_mapping(session.get("configOptions")), "boolean"),
             files=files.get("readTextFile") is True and files.get("writeTextFile") is True,
         )
 

@@ -19,7 +19,6 @@ from joey.errors import JoeyError
 from joey.events import ApprovalRequested, QuestionRequested
 from joey.mcp.prompts import ServerPrompts
 from joey.mcp.servers import McpServers
-from joey.permissions import Scope
 
 if TYPE_CHECKING:
     from joey.acp.session import EditorSession
@@ -38,7 +37,6 @@ ONCE = (
     {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
 )
 _DEFAULT = "default"
-_SCOPES: tuple[Scope, ...] = ("task", "project")
 
 
 def permissions(event: ApprovalRequested) -> list[dict[str, str]]:
@@ -46,14 +44,14 @@ def permissions(event: ApprovalRequested) -> list[dict[str, str]]:
     found = [ONCE[0]]
     if event.always:
         allowed = "; ".join(event.always)
-        for scope in _SCOPES:
+        for scope in event.scopes:
             words = line(f"Don't ask again for {allowed}, in this {scope}")
             found.append({"optionId": f"allow_{scope}", "name": words, "kind": "allow_always"})
     return [*found, ONCE[1]]
 
 
 def answer(event: ApprovalRequested, option: Any) -> Answer:
-    scope = next((each for each in _SCOPES if event.always and option == f"allow_{each}"), None)
+    scope = next((each for each in event.scopes if event.always and option == f"allow_{each}"), None)
     if scope is not None:
         return Answer(event.request_id, yes=True, always=True, scope=scope)
     return Answer(event.request_id, yes=option == "allow_once")

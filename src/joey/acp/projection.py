@@ -11,7 +11,8 @@ The same fold shows a task as it runs and one that is loaded, so a loaded sessio
   its last lines now and then and the whole at the end.
 
 A result is a message, not a call: its words stream like any other text. So is a question; the todo list is the plan. A
-subtask is the call that started it; its own calls name that call.
+subtask is the call that started it; its own calls name that call. A call that an interruption ended, and that is
+continued when the task is resumed, is announced again.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from joey.messages import ImageBlock, ShownText, ToolResult
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
 from joey.tools.shell.colours import without_colours
+from joey.wire import ArgumentPath
 
 _SECONDS_BETWEEN = 0.3
 """How often the last lines of an output are sent again to an editor that does not draw pieces."""
@@ -44,9 +46,12 @@ class _Call:
     id: str
     name: str
     display: Display
-    arguments: dict[events.ArgumentPath, list[str]] = field(default_factory=dict)
+    arguments: dict[ArgumentPath, list[str]] = field(default_factory=dict)
+    title: str = ""
     titled: bool = False
     ended: bool = False
+    interrupted: bool = False
+    """Whether its task ended before it did."""
     output: list[str] = field(default_factory=list)
     drawn_at: float = 0.0
     drawn: bool = False
@@ -60,7 +65,7 @@ class _Call:
     def is_card(self) -> bool:
         return self.display.role == "call"
 
-    def texts(self) -> dict[events.ArgumentPath, str]:
+    def texts(self) -> dict[ArgumentPath, str]:
         return {path: "".join(pieces) for path, pieces in self.arguments.items()}
 
 
@@ -113,6 +118,8 @@ class Projection:
         return [updates.message("agent_message_chunk", updates.text(words), self._message_id)]
 
     def _updates(self, task_id: str, event: events.Event) -> Iterator[Update]:
+        if not isinstance(event, events.TaskFinished | events.TaskAborted):
+            yield from self._continued(task_id)
         match event:
             case (
                 events.TextStarted()
@@ -143,8 +150,7 @@ class Projection:
             case events.SubtaskOpened(child_id, _, call_id):
                 if call := self._calls.get((task_id, call_id)) or self._running.get(task_id):
                     self._parents[child_id] = call
-                    title = _title(call, call.display.summary(call.texts()))
-                    yield self._changed(call, title=f"{title} ({event.model})" if event.model else title)
+                    yield from self._continued(child_id) if call.interrupted else self._opened(call, event.model)
             case events.TaskFinished() | events.TaskAborted():
                 yield from self._end(task_id, "The task ended before this call did.")
             case _:
@@ -212,17 +218,37 @@ class Projection:
             case events.ToolCallMalformed(_, _, _, message):
                 yield from self._close(call, "failed", [updates.block(updates.text(message))])
 
-    def _announce(self, task_id: str, call_id: str, name: str, summary: str = "") -> tuple[_Call, list[Update]]:
+    def _opened(self, call: _Call, model: str) -> Iterator[Update]:
+        """A call has started its subtask, which works with a model of its own where one is named."""
+        title = _title(call, call.display.summary(call.texts()))
+        call.title = f"{title} ({model})" if model else title
+        yield self._changed(call, title=call.title)
+
+    def _continued(self, task_id: str) -> Iterator[Update]:
+        """A subtask continues that an interruption had ended, and so does the call that started it."""
+        parent = self._parents.get(task_id)
+        if parent is None or not parent.interrupted:
+            return
+        above, call_id = next(key for key, call in self._calls.items() if call is parent)
+        yield from self._continued(above)
+        self._parents[task_id], announced = self._announce(above, call_id, parent.name, title=parent.title)
+        self._running[above] = self._parents[task_id]
+        yield from (*announced, self._started(self._parents[task_id]))
+
+    def _announce(
+        self, task_id: str, call_id: str, name: str, summary: str = "", title: str = ""
+    ) -> tuple[_Call, list[Update]]:
         self._announced += 1
         self._messages += 1
         call = _Call(f"{self._mark}call-{self._announced}", name, self._display_of(name))
+        call.title = title or _title(call, summary)
         self._calls[task_id, call_id] = call
         if not call.is_card:
             return call, []
         update: Update = {
             "sessionUpdate": "tool_call",
             "toolCallId": call.id,
-            "title": _title(call, summary),
+            "title": call.title,
             "name": call.name,
             "kind": call.display.kind,
             "status": "pending",
@@ -231,7 +257,7 @@ class Projection:
             update["_meta"] = {"parentToolCallId": parent.id}
         return call, [update]
 
-    def _grow(self, call: _Call, path: events.ArgumentPath, words: str) -> Iterator[Update]:
+    def _grow(self, call: _Call, path: ArgumentPath, words: str) -> Iterator[Update]:
         """An argument grew. What a call is about is told once, as soon as another argument begins after it."""
         known = path in call.arguments
         call.arguments.setdefault(path, []).append(words)
@@ -245,11 +271,12 @@ class Projection:
                 call.titled = True
                 yield self._changed(call, **self._about(call, before))
 
-    def _about(self, call: _Call, known: Mapping[events.ArgumentPath, str] | None = None) -> dict[str, Any]:
+    def _about(self, call: _Call, known: Mapping[ArgumentPath, str] | None = None) -> dict[str, Any]:
         known = call.texts() if known is None else known
         paths = [text for path, text in known.items() if path and str(path[-1]).endswith("path") and text]
         locations = [{"path": updates.absolute(each, self._folder)} for each in dict.fromkeys(paths)]
-        return {"title": _title(call, call.display.summary(known)), **({"locations": locations} if locations else {})}
+        call.title = _title(call, call.display.summary(known))
+        return {"title": call.title, **({"locations": locations} if locations else {})}
 
     def waiting(self, task_id: str, event: events.ApprovalRequested) -> tuple[list[Update], Update]:
         """A call as a request for permission shows it: all of what would happen, and why it is asked. Before it, its
@@ -293,6 +320,10 @@ class Projection:
         if isinstance(event, events.ToolRunStarted) and (call is None or call.ended):
             # It is of a reply that came before the task was resumed.
             call, announced = self._announce(task_id, event.call_id, event.name, event.summary)
+            yield from announced
+        if isinstance(event, events.ToolRunFinished) and (call is None or call.interrupted):
+            # It is of a subtask that had ended by then.
+            call, announced = self._announce(task_id, event.call_id, event.name, title=call.title if call else "")
             yield from announced
         if call is None or not call.is_card or call.ended:
             return
@@ -358,6 +389,7 @@ class Projection:
         self._running.pop(task_id, None)
         for (task, _), call in self._calls.items():
             if task == task_id and not call.ended:
+                call.interrupted = True
                 yield from self._close(call, "failed", [updates.block(updates.text(words))])
 
     def _changed(self, call: _Call, **changed: Any) -> Update:
@@ -394,7 +426,7 @@ class Projection:
         yield {"sessionUpdate": "compaction_update", "compactionId": compaction, "status": "completed", **summary}
 
 
-def _flat(arguments: object) -> dict[events.ArgumentPath, list[str]]:
+def _flat(arguments: object) -> dict[ArgumentPath, list[str]]:
     return {path: [words] for path, words in flat(arguments).items()}
 
 

@@ -193,6 +193,7 @@ class EditorSession:
             async with self.services.open(prompt.text, self._choices(), self._watch, prompt.images) as task:
                 self._task, self._resume = task, task.id
                 self._projection.window = task.config.model.replies.context_window
+                self._projection.cost = self.services.spent(task.id)[1]  # others may have worked on it, too
                 self._title(prompt.text)
                 if turn.cancelled:
                     return
@@ -320,6 +321,9 @@ class EditorSession:
                 self._ask(event, self._plan(event))
             case events.CompletionRequested() if self._is_ours(task_id):
                 self._wait_for_prompt(event, "end_turn")
+            case events.CompletionRequested(request_id):
+                # It is shown, and goes back to its task: an editor has nothing to accept a subtask's result with.
+                asyncio.get_running_loop().call_soon(self._accept, request_id)
             case events.QuestionRequested():
                 self._question(event)
             case events.ContinueRequested() if self._client.forms:
@@ -331,6 +335,10 @@ class EditorSession:
 
     def _is_ours(self, task_id: str) -> bool:
         return self._task is None or task_id == self._task.id
+
+    def _accept(self, request_id: str) -> None:
+        if self._task is not None:
+            self._task.send(Answer(request_id, yes=True))
 
     def _wait_for_prompt(self, request: events.Request, reason: StopReason) -> None:
         self._waiting = request
@@ -472,8 +480,8 @@ class EditorSession:
     def _send_options(self) -> None:
         self._send({"sessionUpdate": "config_option_update", "configOptions": options.config_options(self)})
 
-    def replay(self) -> None:
-        """Show the task as it was, from its journal."""
+    def replay(self, *, shown: bool = True) -> None:
+        """Show the task as it was, from its journal. Where the editor shows it itself, only know of it."""
         history = TaskHistory(lambda task_id: read_journal(self.services.journal_path(task_id)))
         for task_id, each in history.of(self.id):
             match each:
@@ -481,5 +489,5 @@ class EditorSession:
                     sent = self._projection.user_message(text, images)
                 case _:
                     sent = self._projection.apply(task_id, each)
-            for update in sent:
+            for update in sent if shown else ():
                 self._send(update)

@@ -36,7 +36,7 @@ class CallRunner:
         rules = Rules(mode, self.context.workspace, self.settings, self.workspace, headless=self.ask is None)
         context = replace(self.context, permissions=grants.permissions(call.id, lambda: rules))
         judged = await judge(resolved, context, rules)
-        approved = judged if isinstance(judged, Refused) else await approve(judged, self._answer)
+        approved = judged if isinstance(judged, Refused) else await approve(judged, self._answer, lambda: rules)
         if not isinstance(approved, Approved):
             return approved.result
         grants.add(approved)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Literal, TypeAlias
 
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_redo, plan_undo
 from joey.checkpoints.entries import Change, Verb
-from joey.checkpoints.restore import changed_at
+from joey.checkpoints.restore import Restored, changed_at
 from joey.errors import JoeyError, UsageError
 from joey.journal.copies import branch
 from joey.journal.journal import Journal, read_journal, read_timed
@@ -46,7 +47,7 @@ def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> s
 def fork_task(tasks: TaskStore, entry: TaskEntry, turn: int | None = None) -> str:
     """A new task that shares the first turns of this one, or all of them. Returns its id."""
     task_id = new_task_id()
-    turns = entry.state.turns if entry.state else 0
+    turns = entry.state.spending.turns if entry.state else 0
     records = branch(read_journal(tasks.journal_path(entry.task_id)), turns if turn is None else turn, task_id)
     with tasks.open(task_id) as journal:
         for record in records:
@@ -82,19 +83,29 @@ def step_files(tasks: TaskStore, task_id: str, step: Step, how: How) -> str:
     plan = plan_step(tasks, tasks.find(task_id), step)
     untouched = f"\n{untouched_line(plan.untouched)}" if plan.untouched else ""
     headline = f"{step.capitalize()} would {_named(plan.changes, _WOULD)}:"
-    return (
-        f"{headline}\n{plan.diff()}{_left(plan.left)}{untouched}\n{_how_to(step, changed_since(tasks, task_id, plan))}"
-    )
+    how_to = _how_to(step, changed_since(tasks, task_id, plan))
+    return f"{headline}\n{_below(plan.diff())}{_left(plan.left)}{untouched}\n{how_to}"
+
+
+def _below(diff: str) -> str:
+    """Every line as far to the right as the others: a line of context begins with a space of its own."""
+    return indent(diff, "  ", lambda _line: True)
 
 
 def _do(plan: Restoration, journal: Journal, step: Step) -> str:
     done = plan.apply()
-    if done.way_back is not None:
-        journal.append(CheckpointMade(done.way_back.id, ""))
+    record_restored(journal, done)
     restored = {change.path for change in done.changes}
     what = _named([change for change in plan.changes if change.path in restored], _DONE)
     more = "/redo takes this back, /undo goes further back" if step == "undo" else "/undo takes this back"
     return f"{step.capitalize()}: {what or 'nothing was changed'}; {more}.{_left(done.left)}"
+
+
+def record_restored(journal: Journal, done: Restored) -> None:
+    """Write down what was put back, so that the model is told when the task goes on."""
+    if done.way_back is not None:
+        paths = tuple(quoted(change.path) for change in done.changes)
+        journal.append(CheckpointMade(done.way_back.id, "", paths))
 
 
 def _how_to(step: Step, changed: Sequence[str]) -> str:

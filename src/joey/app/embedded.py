@@ -130,6 +130,8 @@ class Task:
     ) -> None:
         if not arguments.text("prompt", prompt).strip() and arguments.optional_text("resume", resume) is None:
             raise UsageError('the task has no prompt; say what to do: joey.Task("…"), or name a task to resume')
+        if not isinstance(config, bool):
+            raise UsageError(f"config is True or False, not {config!r}")
         if unanswered not in get_args(arguments.Unanswered):
             raise UsageError(f"unanswered is 'default' or 'wait', not {unanswered!r}")
         place, name = arguments.folder("workspace", workspace), model if isinstance(model, str) else None
@@ -273,7 +275,7 @@ class Task:
 
     def _finish(self, finished: TaskFinished) -> None:
         if self._handle is not None:
-            cost = self._handle.state.cost
+            cost = self._handle.state.spending.cost
             self._result = TaskResult(finished.outcome, finished.message, self._handle.id, cost)
 
     def _watch(self, task_id: str, event: Event) -> None:
@@ -309,11 +311,12 @@ class Task:
             raise UsageError("a question is answered with a text: task.answer(request, text=…)")
         if isinstance(request, CompletionRequested) and not (yes or text):
             raise UsageError("to refuse a result, say what to change: task.answer(request, text=…)")
-        self._reply(request, Answer(request.request_id, yes, text, tuple(images), always, scope))
+        words = arguments.text("text", text)
+        self._reply(request, Answer(request.request_id, yes, words, tuple(images), always, scope))
 
     def say(self, text: str, images: Sequence[ImageBlock] = ()) -> None:
         """A message for the model. It is sent with the next request; it answers nothing."""
-        self._send(Say(text, tuple(images)))
+        self._send(Say(arguments.text("text", text), tuple(images)))
 
     def cancel(self, reason: str = "cancelled by the program") -> None:
         """Stop: what runs is ended, and the task can be resumed. A task that has ended stays as it is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from joey import events
@@ -26,7 +26,7 @@ from joey.journal.records import (
     UserTookBack,
 )
 from joey.messages import Block, ImageBlock, Message, ReasoningBlock, TextBlock, ToolUseBlock
-from joey.task.wording import typed_words
+from joey.task.wording import typed_words, without_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +49,32 @@ class TaskHistory:
 
     def of(self, task_id: str) -> Iterator[Remembered]:
         """What happened, in order, subtasks within. Whatever was under way when the records end is over."""
-        for record in as_it_reads(self.read(task_id)):
+        return self._of(task_id, as_it_reads(self.read(task_id)))
+
+    def _of(self, task_id: str, records: Iterable[Record]) -> Iterator[Remembered]:
+        for record in records:
             yield from ((task_id, each) for each in events_of(record))
             if isinstance(record, ChildOpened):
                 yield from self._child(record.child_id)
         yield task_id, events.TaskAborted()
 
     def _child(self, child_id: str) -> Iterator[Remembered]:
-        """A subtask. Its first message is the model's, and stands in the call already."""
+        """A subtask."""
         try:
-            found = [*self.of(child_id)]
+            found = [*self._of(child_id, _without_instructions(as_it_reads(self.read(child_id))))]
         except JoeyError:
             return  # deleted or damaged: the call that started it has its result
-        first = next((at for at, (_, each) in enumerate(found) if isinstance(each, UserWords)), None)
-        yield from (each for at, each in enumerate(found) if at != first)
+        yield from found
+
+
+def _without_instructions(records: Iterable[Record]) -> Iterator[Record]:
+    """The records of a subtask. Its first words are the model's, and stand in the call already; those of a user who
+    resumed it before it had begun stand in the same message."""
+    is_first = True
+    for record in records:
+        if is_first and isinstance(record, MessageAdded) and record.message.role == "user":
+            is_first, record = False, MessageAdded(replace(record.message, content=record.message.content[1:]))
+        yield record
 
 
 def as_it_reads(records: Iterable[Record]) -> Iterator[Record]:
@@ -104,8 +116,8 @@ def events_of(record: Record) -> Iterator[events.Event | UserWords]:
             yield events.ToolRunStarted(call_id, name)
         case RunEnded(call_id, name, result):
             yield events.ToolRunFinished(call_id, name, result)
-            if is_users_answer(result.text):
-                yield UserWords(users_words(result.text))
+            texts = (block.text for block in result.content if isinstance(block, TextBlock))
+            yield from (UserWords(users_words(text)) for text in texts if is_users_answer(text))
         case TurnEnded(usage, cost):
             yield events.TurnFinished(0, usage, cost)
         case TodosSet(todos):
@@ -121,9 +133,9 @@ def events_of(record: Record) -> Iterator[events.Event | UserWords]:
 
 def _message(message: Message) -> Iterator[events.Event | UserWords]:
     if message.role == "user":
-        words = (typed_words(block.text) for block in message.content if isinstance(block, TextBlock))
+        texts = (block.text for block in without_workspace(message.content) if isinstance(block, TextBlock))
         images = tuple(block for block in message.content if isinstance(block, ImageBlock))
-        text = "\n\n".join(filter(None, words))
+        text = "\n\n".join(filter(None, map(typed_words, texts)))
         if text or images:
             yield UserWords(text, images)
         return

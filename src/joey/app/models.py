@@ -18,7 +18,7 @@ from typing import Any
 from joey.bounded.files import read_regular_text
 from joey.config import Config
 from joey.providers import Catalogue
-from joey.providers.discovery import Found, find_local_servers, usual_addresses
+from joey.providers.discovery import FoundModels, find_local_servers, usual_addresses
 from joey.providers.prices import read_price
 from joey.system.folders import make_private, private_file, state_folder
 
@@ -75,7 +75,7 @@ def _checked(models: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def keep_answers(found: Mapping[str, Found], folder: Path | None = None) -> Path:
+def keep_answers(found: Mapping[str, FoundModels], folder: Path | None = None) -> Path:
     """Keep what these servers answered, over what they answered before."""
     place, now = folder or state_folder(), datetime.now(UTC)
     kept = {
@@ -92,11 +92,11 @@ def keep_answers(found: Mapping[str, Found], folder: Path | None = None) -> Path
     return place / _FILE
 
 
-def local_servers(environment: Mapping[str, str] = os.environ) -> dict[str, Found]:
+def local_servers(environment: Mapping[str, str] = os.environ) -> dict[str, FoundModels]:
     """The model servers of this machine that answer at their usual ports. Each process looks once."""
     return _look(tuple(usual_addresses(environment).items()))
 
 
 @cache
-def _look(addresses: tuple[tuple[str, str], ...]) -> dict[str, Found]:
+def _look(addresses: tuple[tuple[str, str], ...]) -> dict[str, FoundModels]:
     return find_local_servers(dict(addresses))

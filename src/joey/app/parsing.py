@@ -17,6 +17,8 @@ from joey.protocols import ParseError, Reply
 from joey.toolspec import ToolSpec
 
 _WITHOUT_MARKERS = re.compile(r"\s*(?:\{|\[\s*\{|\[\s*[\w.]+\s*\()")
+FALLBACK_DIALECT = "hermes"
+"""The most common one: it leaves a reply text that calls no tool."""
 _CALL_FIELDS = {"index", "id", "name", "arguments"}
 
 
@@ -34,16 +36,21 @@ def chunk_from_json(data: Any) -> str | Chunk:
     return chunk
 
 
-def likely_dialect(text: str, tools: Sequence[ToolSpec]) -> str:
-    """The dialect that could have written a reply; if it calls no tool, the most common one, which leaves it text."""
-    return next(iter(protocols.likely_dialects(reply=text, tools=tools)), "hermes")
+def likely_dialect(text: str, tools: Sequence[ToolSpec]) -> str | None:
+    """The dialect that could have written a reply; None if it calls no tool in a way that is known."""
+    return next(iter(protocols.likely_dialects(reply=text, tools=tools)), None)
 
 
-def reply_as_json(reply: Reply, errors: Iterable[ParseError], *, in_dialect: bool = False) -> dict[str, Any]:
-    """A reply's text and calls in the form that `joey parse` writes."""
+def reply_as_json(
+    reply: Reply, errors: Iterable[ParseError], *, in_dialect: bool = False, broken_as_text: bool = False
+) -> dict[str, Any]:
+    """A reply's text and calls in the form that `joey parse` writes. Calls that cannot be read are among the errors;
+    those of a dialect are parts of their own too, or text where its servers leave them so."""
     repairs = {call.call_id: {"repairs": list(call.repairs)} for call in reply.calls if call.repairs}
     given = {call.call_id: call.given_id for call in reply.calls if call.given_id}
-    malformed = [call for call in reply.malformed if in_dialect and not _WITHOUT_MARKERS.match(call.source)]
+    written = {call.call_id: call.arguments for call in reply.calls}
+    typed = in_dialect and not broken_as_text
+    malformed = [call for call in reply.malformed if typed and not _WITHOUT_MARKERS.match(call.source)]
     parts: list[dict[str, Any]] = []
     for block in reply.content:
         if isinstance(block, TextBlock):
@@ -56,7 +63,7 @@ def reply_as_json(reply: Reply, errors: Iterable[ParseError], *, in_dialect: boo
             parts.append({"type": "reasoning", "text": block.text})
         elif isinstance(block, ToolUseBlock):
             own_id = given.get(block.id, block.id)
-            call = {"type": "tool_call", "name": block.name, "input": block.arguments, "id": own_id}
+            call = {"type": "tool_call", "name": block.name, "input": written[block.id], "id": own_id}
             parts.append({**call, **repairs.get(block.id, {})})
     return {"content": parts, "errors": [dataclasses.asdict(error) for error in errors]}
 

@@ -24,7 +24,7 @@ def granted_in(workspace: Path, store: TaskStore, task_id: str | None) -> tuple[
     """What is not asked about in this folder, and in a task (which need not run)."""
     project = project_permissions(workspace).listed()
     state = store.find(task_id).state if task_id else None
-    task = (each for each in (state.permissions if state else ()) if each not in project)
+    task = (each for each in (state.allowed.permissions if state else ()) if each not in project)
     return (*(Granted(each, "project") for each in project), *(Granted(each, "task") for each in task))
 
 

@@ -38,16 +38,15 @@ async def run_headless(
 
 
 async def run_within(task: TaskHandle, seconds: float | None) -> TaskFinished:
-    """Run a task to its end, or cancel it after this time."""
+    """Run a task to its end, or stop it after this time; 0 and None are no limit."""
     if not seconds:
         return await task.run()
     late = f"the time limit of {seconds:g} s was reached"
-    timer = asyncio.get_running_loop().call_later(seconds, task.send, Cancel(late))
+    timer = asyncio.get_running_loop().call_later(seconds, task.expire, late)
     try:
-        finished = await task.run()
+        return await task.run()
     finally:
         timer.cancel()
-    return TaskFinished("limit", late) if finished.message == late else finished
 
 
 @contextmanager

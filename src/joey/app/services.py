@@ -10,8 +10,8 @@ Whatever is not available is a JoeyError that says why and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, closing
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, closing, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, open_store, step_files
 from joey.app.hooks import hooks_of, list_hooks
+from joey.app.left_open import LeftOpen, left_open, take_back
 from joey.app.model_choices import ModelChoice, model_choices
 from joey.app.models import catalogue
 from joey.app.notes_for_later import NotePlan, add_note
@@ -45,18 +46,17 @@ from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
 from joey.journal.journal import JournalError, held, read_journal
-from joey.journal.records import ChildOpened, TaskOpened
-from joey.journal.replay import TaskState, shown_results
+from joey.journal.records import ChildOpened, Record, TaskOpened
+from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.mcp.config import ServerConfig, configured_servers
 from joey.mcp.servers import McpServers
-from joey.messages import ImageBlock, Shown
+from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.policy.settings import CYCLE, Settings
 from joey.providers import split_name
 from joey.system.filenames import quoted
 from joey.system.folders import make_private, state_folder, user_folder
-from joey.system.keyring import find_key
 from joey.system.place import NamedPlace, place_of
 from joey.task.log import Watcher
 from joey.task.request import ContextView
@@ -117,6 +117,8 @@ class TaskLine:
     """The folder that it works in; None if nothing says so any more."""
     changed: float = 0.0
     """When something happened in it last."""
+    title: str = ""
+    """The text in a few words, as every list of tasks has it."""
 
 
 class Services:
@@ -208,14 +210,20 @@ class Services:
         if opened.folder == self.folder:
             return self
         moved = copy(self)
-        moved._options = replace(self._options, workspace=opened.folder)
+        moved.work_in(opened.folder)
         return moved
+
+    def work_in(self, folder: Path) -> None:
+        """From now on these are the services of this folder."""
+        self._options = replace(self._options, workspace=folder)
 
     def tasks(self) -> Sequence[TaskLine]:
         """The tasks that people started: those of this folder first, and the newest first."""
         entries = [entry for entry in self._store.entries() if not entry.parent_id]
         entries.sort(key=lambda entry: not entry.works_in(self.folder))
-        return [TaskLine(each.task_id, each.status, each.text, each.folder, each.changed) for each in entries]
+        return [
+            TaskLine(each.task_id, each.status, each.text, each.folder, each.changed, each.title) for each in entries
+        ]
 
     def state(self, start: str) -> tuple[str, TaskState, TaskOpened]:
         """The task whose id begins like this (`last`: the newest of this folder): its id, its state, how it began."""
@@ -225,16 +233,27 @@ class Services:
     def spent(self, task_id: str) -> tuple[Usage, float | None]:
         """What a task has taken so far, with its subtasks. The cost is None where no price is known."""
         state = self._store.find(task_id).state
-        usage, cost = (state.usage, state.cost) if state else (Usage(), None)
+        usage, cost = (state.spending.usage, state.spending.cost) if state else (Usage(), None)
         for record in read_journal(self._store.journal_path(task_id)):
             if isinstance(record, ChildOpened) and self._store.journal_path(record.child_id).exists():
                 more, price = self.spent(record.child_id)
                 usage, cost = usage + more, cost if price is None else (cost or 0.0) + price
         return usage, cost
 
-    def shown(self, task_id: str) -> Mapping[str, tuple[Shown, ...]]:
-        """What the user was shown of the calls of a task, by call id."""
-        return shown_results(read_journal(self._store.journal_path(task_id)))
+    def journal(self, task_id: str) -> Iterator[Record]:
+        """What is written down of a task; nothing where that cannot be read."""
+        with suppress(OSError, JournalError):
+            yield from read_journal(self._store.journal_path(task_id))
+
+    def left_open(self, task_id: str) -> LeftOpen:
+        """What a task that does not run has left open, with its subtasks: messages that wait, a request."""
+        return left_open(task_id, self.journal)
+
+    def take_back(self, task_id: str) -> bool:
+        """Forget the last message that waits in a task that nobody has open; False if none does, or somebody has."""
+        with suppress(OSError, JournalError):
+            return take_back(task_id, self._store, self.journal)
+        return False
 
     def open_elsewhere(self, task_id: str) -> str:
         """Which process has this task open, and what to do; empty if none has."""
@@ -405,9 +424,9 @@ class Services:
 
     def signed_in(self, server: ServerConfig) -> bool:
         """Whether there are tokens for an MCP server at an address."""
-        from joey.mcp.oauth import stored_under  # loads the SDK
+        from joey.mcp.oauth import is_signed_in  # loads the SDK
 
-        return find_key(stored_under(server.url)) is not None
+        return is_signed_in(server.url)
 
     async def sign_in(self, server: ServerConfig, show: Callable[[str], None]) -> int:
         """Sign in to an MCP server in the browser: `show` gets the address to open. Returns how many tools it has.

@@ -262,7 +262,7 @@ def _profile(setup: TaskSetup) -> str:
     flag = setup.options.flag("approvals.profile")
     if setup.options.profile is not None or (flag and setup.entry is not None):
         return setup.options.profile or ""
-    kept = flag if setup.entry is None else setup.entry.state.profile if setup.entry.state else ""
+    kept = flag if setup.entry is None else setup.entry.state.allowed.profile if setup.entry.state else ""
     return kept if kept in CYCLE else ""  # a session switches to no other; a journal that says so is not believed
 
 

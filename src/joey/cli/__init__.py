@@ -64,30 +64,43 @@ COMMANDS: dict[str, str] = {name: about for group in GROUPS.values() for name, a
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    _open_missing_streams()
     _filter_terminal()
     _forget_relative_programs()
     args = list(sys.argv[1:] if argv is None else argv)
-    if args in (["--version"], ["-V"]):
-        print(f"joey {__version__}")
-        return 0
     try:
-        if args == ["acp"]:  # an editor waits: not even the options are read
-            from joey.acp.serve import serve
-
-            return serve({})
-        return _run(args)
+        code = _run(args)
+        sys.stdout.flush()  # here what cannot be written can still be reported
+        return code
     except JoeyError as error:
-        print(f"joey: {error}", file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
+        return _fail(str(error), 2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
         return 130
-    except FileNotFoundError:
-        if _current_folder_exists():
-            raise
-        print("joey: the current folder does not exist any more; change to another one", file=sys.stderr)
-        return 2
     except BrokenPipeError:
-        return _reader_went_away()
+        return 141  # `joey parse … | head`: nothing is wrong
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not _current_folder_exists():
+            return _fail("the current folder does not exist any more; change to another one", 2)
+        return _fail(_reason(error), 1)
+    finally:
+        _drop_unwritten()
+
+
+def _fail(message: str, code: int) -> int:
+    import contextlib
+
+    with contextlib.suppress(OSError):
+        print(f"joey: {message}", file=sys.stderr)
+    return code
+
+
+def _reason(error: OSError) -> str:
+    """What the system refused."""
+    import errno
+
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) and error.filename is None:
+        return f"the output cannot be written: {error.strerror}; make room, or send it elsewhere"
+    return f"{error.filename!r} cannot be used: {error.strerror}" if error.filename is not None else str(error)
 
 
 def _current_folder_exists() -> bool:
@@ -115,17 +128,39 @@ def _filter_terminal() -> None:
         filter_terminal()
 
 
-def _reader_went_away() -> int:
-    """`joey parse … | head`: nothing is wrong, and nothing more can be said, not even by Python's last flush."""
+def _open_missing_streams() -> None:
+    """Streams that were closed (`2>&-`) lead nowhere. Left closed, the next file would get their number, and what is
+    written to the stream would end in it."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _drop_unwritten() -> None:
+    """What could not be written is dropped: Python's last flush would fail once more, and change the exit code."""
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(args: list[str]) -> int:
     import importlib
 
+    if args in (["--version"], ["-V"]):
+        print(f"joey {__version__}")
+        return 0
+    if args == ["acp"]:  # an editor waits: not even the options are read
+        from joey.acp.serve import serve
+
+        return serve({})
     if args[:1] == ["help"] and len(args) > 1:
         args = [args[1], "--help"]
     if args[:1] in (["-h"], ["--help"], ["help"]):

@@ -28,7 +28,6 @@ from joey.app import checkpoints
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
 from joey.journal.journal import Journal
-from joey.journal.records import CheckpointMade
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.folders import state_folder
 
@@ -63,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
         plan = _plan(args, tasks, entry)
         if changed := checkpoints.changed_since(tasks, entry.task_id, plan):
             print(checkpoints.changed_line(changed), file=sys.stderr)
-        code = 0 if args.what == "conversation" else _restore(plan, journal, args.action, ask=not args.yes)
+        # A new task, as --what makes it, is the last one from then on.
+        named = "" if (args.task, args.what) == ("last", "files") else f" --task {entry.task_id}"
+        code = 0 if args.what == "conversation" else _restore(plan, journal, args.action, named, ask=not args.yes)
     if args.what != "files" and code in (0, PARTIAL):
         print(checkpoints.fork_before(tasks, entry, plan.checkpoint))
     return code
@@ -114,7 +115,7 @@ def _print_left(left: dict[str, str]) -> None:
         print(checkpoints.left_line(path, why), file=sys.stderr)
 
 
-def _restore(plan: Restoration, journal: Journal, step: str, *, ask: bool) -> int:
+def _restore(plan: Restoration, journal: Journal, step: str, named: str, *, ask: bool) -> int:
     _print_plan(plan)
     if not plan.changes:
         return PARTIAL if plan.left else 0
@@ -122,11 +123,11 @@ def _restore(plan: Restoration, journal: Journal, step: str, *, ask: bool) -> in
         print("nothing was changed", file=sys.stderr)
         return 1
     done = plan.apply()
+    checkpoints.record_restored(journal, done)
     if done.way_back is not None:
-        journal.append(CheckpointMade(done.way_back.id, ""))
         restored = len({change.path for change in plan.changes} & {change.path for change in done.changes})
-        again = "" if step == "redo" else "`joey checkpoints redo` or "
-        way_back = f"{again}`joey checkpoints restore {done.way_back.id}` takes this back"
+        again = "" if step == "redo" else f"`joey checkpoints redo{named}` or "
+        way_back = f"{again}`joey checkpoints restore {done.way_back.id}{named}` takes this back"
         wanted = len({change.path for change in plan.changes} | {*plan.left})
         print(f"restored {restored} of {wanted} paths; {way_back}", file=sys.stderr)
     _print_left({path: why for path, why in done.left.items() if path not in plan.left})

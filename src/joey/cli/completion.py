@@ -57,7 +57,7 @@ def every_command() -> Iterator[CommandWords]:
 
     for name, about in COMMANDS.items():
         parser = command_parser(name)
-        actions = parser._actions  # argparse has no other way to ask
+        actions = parser._actions  # noqa: SLF001 - argparse has no other way to ask
         options = tuple(_option(each) for each in actions if each.option_strings and each.help != argparse.SUPPRESS)
         words = [str(word) for each in actions if not each.option_strings and each.choices for word in each.choices]
         yield CommandWords(name, about, options, tuple(words), _TASK_AT.get(name, 0))

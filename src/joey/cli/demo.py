@@ -1,7 +1,7 @@
 """See one whole task, offline and with nothing configured.
 
 The model is scripted: its replies were written in advance. Everything else is real: a local HTTP server sends them in
-a provider's wire format, the provider's own SDK and Joey's parsers read them, and Joey's tools run in a scratch folder
+a provider's wire format, Joey's parsers read them, and Joey's tools run in a scratch folder
 that is removed at the end. You approve each step, and may ask for a change. At a terminal it is shown as any task is;
 accepting the result ends it.
 

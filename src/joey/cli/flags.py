@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.config.files import parse_text, problem_with
-from joey.config.keys import BY_NAME, KEYS, Flag, Key
+from joey.config.keys import BY_NAME, FRONT_ENDS, KEYS, Flag, Key
 from joey.config.kinds import SWITCH
 from joey.errors import UsageError
 
@@ -17,8 +17,9 @@ _DEST = "setting "
 """What the names of settings begin with among the arguments, so that they stay apart from other arguments."""
 
 
-def add_setting_flags(parser: argparse.ArgumentParser, command: str) -> None:
-    """The flags of every setting that this command takes; without a flag, the settings files decide."""
+def add_setting_flags(parser: argparse.ArgumentParser, command: str = FRONT_ENDS) -> None:
+    """The flags of every setting that this command takes; without a flag, the settings files decide. A front end that
+    the table does not name takes those that all front ends take."""
     for key in KEYS:
         if key.flag and command in key.flag.commands:
             names = [key.flag.name, *([key.flag.short] if key.flag.short else [])]

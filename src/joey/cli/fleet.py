@@ -193,8 +193,14 @@ def _run(args: argparse.Namespace) -> int:
         finally:
             children.stop()
         line = _batch(fleet, batch)
-    print(f"{batch}: {counts_in_words(line.counts)}, ${line.spent:.4f}")
+    print(f"{batch}: {counts_in_words(line.counts)}{_spent(line)}")
     return 0 if all(task.outcome == "completed" for task in tasks) else 1
+
+
+def _spent(batch: BatchLine) -> str:
+    """What a batch has cost; nothing where no price is known and there is no budget to compare it with."""
+    limit = f" of ${batch.max_cost:g}" if batch.max_cost is not None else ""
+    return f", ${batch.spent:.4f}{limit}" if batch.spent or limit else ""
 
 
 def _batch(fleet: Fleet, name: str) -> BatchLine:
@@ -219,7 +225,7 @@ class Progress:
         if sys.stderr.isatty():
             from joey.fleet.embedded import counts_in_words
 
-            line = f"{counts_in_words(batch.counts)}, ${batch.spent:.4f}"
+            line = f"{counts_in_words(batch.counts)}{_spent(batch)}"
             if line != self._last:
                 print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
             self._last = line
@@ -277,8 +283,7 @@ def _status(args: argparse.Namespace) -> int:
                 }
                 print(json.dumps(shown))
                 continue
-            limit = f" of ${batch.max_cost:g}" if batch.max_cost is not None else ""
-            print(f"{batch.name}  {counts_in_words(batch.counts)}  ${batch.spent:.4f}{limit}")
+            print(f"{batch.name}  {counts_in_words(batch.counts)}{_spent(batch)}")
         if not args.json:
             for worker in fleet.ledger.workers():
                 print(f"worker {worker.id} on {worker.host}: {worker.running} of {worker.slots} slots")

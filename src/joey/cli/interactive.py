@@ -82,10 +82,11 @@ def _full_screen(args: argparse.Namespace, folder: Path, settings: list[Any] | N
     services = Services(TaskOptions(folder, settings_in(args)))
     choices = services.first_choices(args.resume or None)
     from joey.terminal.screen.app import Interactive
+    from joey.terminal.slash import CHOOSE_TASK
 
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)  # where they are exported, the size they say would hold when the window changes
-    first = args.prompt or ("/resume" if args.resume == PICK else "")
+    first = args.prompt or (CHOOSE_TASK if args.resume == PICK else "")
     app = Interactive(services, choices, first=first, terminal_settings=settings)
     app.run()
     if app.session.choices.resume:

@@ -36,8 +36,8 @@ from joey.providers import (
     Price,
     split_name,
 )
-from joey.providers.catalogue import ModelFacts, Source
-from joey.providers.discovery import Found, find_models, usual_addresses
+from joey.providers.catalogue import FactSource, ModelFacts
+from joey.providers.discovery import FoundModels, find_models, usual_addresses
 from joey.providers.local.engine import plan
 from joey.providers.local.weights import CATALOGUE, installed_models, model_file
 from joey.system.hosts import host_of, is_this_machine
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _REFRESH = "refresh"
 _MAX_LISTED = 40
 """Models of one server that are listed; `joey models PROVIDER/MODEL` knows all of them."""
-_SHOWN_APART = ("image_limits", "context_window", "max_output", "api", "efforts", "thinking")
+_SHOWN_APART = ("image_limits", "responses_tools", "context_window", "max_output", "api", "efforts", "thinking")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def _settings() -> Config:
 # Providers
 
 
-def _providers(servers: Mapping[str, Found]) -> Iterator[str]:
+def _providers(servers: Mapping[str, FoundModels]) -> Iterator[str]:
     width = max(map(len, ENDPOINTS))
     for name, endpoint in ENDPOINTS.items():
         found = servers.get(name)
@@ -95,7 +95,7 @@ def _providers(servers: Mapping[str, Found]) -> Iterator[str]:
         yield f"{LOCAL:<{width}}  {_local_state(name):<40}  {LOCAL}/{name}"
 
 
-def _count(found: Found) -> str:
+def _count(found: FoundModels) -> str:
     return f"{len(found.models)} model{'' if len(found.models) == 1 else 's'}"
 
 
@@ -163,7 +163,7 @@ def _ends(facts: ModelFacts) -> str:
     return f"  ({'ended' if facts.ends <= date.today() else 'ends'} {facts.ends})"  # noqa: DTZ011 - the user's day
 
 
-def _reported(config: Config, servers: Mapping[str, Found]) -> Iterator[str]:
+def _reported(config: Config, servers: Mapping[str, FoundModels]) -> Iterator[str]:
     """The models that servers have: those that answer now, and what `joey models refresh` kept of others."""
     from joey.app.models import catalogue, kept_answers
 
@@ -225,7 +225,7 @@ def _described(facts: ModelFacts) -> list[str]:
     ]
 
 
-def _place(source: Source) -> str:
+def _place(source: FactSource) -> str:
     return f"{source.read} {source.url}{f' ({source.note})' if source.note else ''}".strip()
 
 
@@ -240,10 +240,10 @@ def _differences(abilities: Abilities) -> list[str]:
     """What sets the model apart from a usual one."""
     usual = Abilities()
     names = [field.name for field in dataclasses.fields(Abilities)]
+    others = [name for name in names if name not in _SHOWN_APART and getattr(abilities, name) != getattr(usual, name)]
     return [
-        f"{name:<22} {getattr(abilities, name)} (usually {getattr(usual, name)})"
-        for name in names
-        if name not in _SHOWN_APART and getattr(abilities, name) != getattr(usual, name)
+        *(f"{name:<22} {getattr(abilities, name)} (usually {getattr(usual, name)})" for name in others),
+        *(f"{name:<22} True (usually False)" for name in sorted(abilities.responses_tools)),
     ]
 
 
@@ -266,7 +266,7 @@ def _refresh(only: str | None) -> int:
     return 0 if good else 1
 
 
-def _answer_of(name: str) -> Found | None:
+def _answer_of(name: str) -> FoundModels | None:
     """What a provider's server answers; None for one that is not ready: without a key, or not running here."""
     from joey.app.sources import key_for
 

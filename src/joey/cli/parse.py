@@ -11,9 +11,9 @@ it happens.
 {"id", "content": [{"type": "text", "text"}, {"type": "reasoning", "text"} or {"type": "tool_call", "name", "input",
 "id"}], "errors": [...]}. The protocol may be a dialect of an open model (`joey protocols`); "prompt_tail" is then what
 the prompt ended with, such as "<think>" where the reply begins inside reasoning, and a call between markers that cannot
-be read stands in the content as {"type": "malformed_call", "name", "source", "message"}; in all other protocols it is
-text. With the protocol `auto` the dialect is the one that could have written the reply; the answer names it as
-"protocol".
+be read stands in the content as {"type": "malformed_call", "name", "source", "message"}. In all other protocols it is
+text, and in the dialects whose servers leave it in the text. With the protocol `auto` the dialect is the one that could
+have written the reply; the answer names it as "protocol".
 A line may also hold "options" of its protocol: for json_mix other tags, {"start": "<call>", "end": "</call>"}; for
 morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are those
 that a parser's error callback gets. A json_mix call cut off by the end of the reply is not an error: it stays in the
@@ -43,10 +43,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from joey import protocols
-from joey.app.parsing import chunk_from_json, likely_dialect, reply_as_json
+from joey.app.parsing import FALLBACK_DIALECT, chunk_from_json, likely_dialect, reply_as_json
 from joey.chunks import Chunk
 from joey.errors import JoeyError, UsageError
-from joey.protocols import ParseError, Parser, Protocol, collect, debug
+from joey.protocols import ParseError, Parser, Protocol, Reply, collect, debug
 from joey.system.visible import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
@@ -60,10 +60,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--protocol", "-p", default="native", help=_PROTOCOL_HELP)
     parser.add_argument("--tools", "-t", metavar="FILE", help="tools offered to the model, as a JSON array")
     parser.add_argument("--chunks", action="store_true", help="read one JSON chunk per line instead of plain text")
-    parser.add_argument("--cut", type=int, metavar="N", help="feed text N characters at a time")
+    parser.add_argument("--cut", type=_size, metavar="N", help="feed text N characters at a time")
     parser.add_argument("--events", action="store_true", help="print every event as a JSON line, as it happens")
     parser.add_argument("--debug", action="store_true", help="show on stderr how the reply is parsed")
     parser.add_argument("--batch", action="store_true", help="read one whole reply per line")
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of 1 or more, got {text!r}")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,8 +96,9 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
     if args.protocol == _AUTO:
         text = "".join(_text_chunks(stream, None))
         stream = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-        args.protocol = likely_dialect(text, _read_tools(args.tools))
-        print(f"note: read as {args.protocol}", file=sys.stderr)
+        found = likely_dialect(text, _read_tools(args.tools))
+        args.protocol = found or FALLBACK_DIALECT
+        print(f"note: {'' if found else 'no dialect was recognized; '}read as {args.protocol}", file=sys.stderr)
     protocol = protocols.get(args.protocol)
     mode, style = debug.settings(os.environ)
     if args.debug and mode == "off":
@@ -104,7 +111,7 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
         return _print_events(parser, chunks)
     reply = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
     errors = [ParseError(call.message, call.source, call.name) for call in reply.malformed]
-    print(json.dumps(reply_as_json(reply, errors, in_dialect=protocol.thinks_in_text), indent=2, ensure_ascii=False))
+    print(json.dumps(_as_json(protocol, reply, errors), indent=2, ensure_ascii=False))
     if protocol.in_text and args.tools is None and not (reply.calls or reply.malformed or args.debug):
         print("note: no call was found; name the tools that were offered with --tools FILE", file=sys.stderr)
     return 1 if errors else 0
@@ -140,8 +147,9 @@ def _read_tools(name: str | None) -> list[ToolSpec]:
 
 
 def _text_chunks(stream: BinaryIO, size: int | None) -> Iterator[str]:
-    """The text as it arrives, or N characters at a time. Bytes that are no UTF-8 are kept as lone surrogates."""
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    """The text as it arrives, or N characters at a time. Bytes that are no UTF-8 are kept as lone surrogates; a byte
+    order mark is the file's, not the model's."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
     read = getattr(stream, "read1", stream.read)
     while data := read(65536):
         yield from _pieces(decoder.decode(data), size)
@@ -212,13 +220,18 @@ def _parse_request(request: dict[str, Any]) -> dict[str, Any]:
     automatic = request.get("protocol") == _AUTO
     if automatic:
         text = "".join(chunk for chunk in chunks if isinstance(chunk, str))
-        request = {**request, "protocol": likely_dialect(text, [ToolSpec.read(tool) for tool in tools])}
+        found = likely_dialect(text, [ToolSpec.read(tool) for tool in tools])
+        request = {**request, "protocol": found or FALLBACK_DIALECT}
     protocol = _protocol_of(request)
     reply = protocols.parse(
         [chunk_from_json(chunk) for chunk in chunks], protocol=protocol, tools=tools, on_error=errors.append
     )
-    answer = reply_as_json(reply, errors, in_dialect=protocol.thinks_in_text)
+    answer = _as_json(protocol, reply, errors)
     return {"protocol": protocol.name, **answer} if automatic else answer
+
+
+def _as_json(protocol: Protocol, reply: Reply, errors: list[ParseError]) -> dict[str, Any]:
+    return reply_as_json(reply, errors, in_dialect=protocol.thinks_in_text, broken_as_text=protocol.broken_as_text)
 
 
 def _protocol_of(request: dict[str, Any]) -> Protocol:

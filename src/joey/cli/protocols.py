@@ -152,7 +152,7 @@ def _evidence_in(name: str) -> tuple[str, str, list[str]]:
     if name.endswith(".gguf"):
         return _gguf(Path(name))
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
     try:

@@ -27,11 +27,12 @@ from joey.app.settings import notices
 from joey.app.tasks import TaskOptions, TaskSetup, open_task, prepare_task
 from joey.app.worktrees import left_in
 from joey.cli.flags import add_setting_flags, add_workspace_flag, add_worktree_flag, folder_in, settings_in
-from joey.errors import UsageError
-from joey.events import TaskFinished
-from joey.frames import framed
+from joey.errors import JoeyError, UsageError
+from joey.events import Event, TaskFinished, ToolRunFinished
+from joey.frames import framed, one_line
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
+from joey.task.wording import is_denied
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.plain.headless import printing, printing_json
 
@@ -70,8 +71,12 @@ def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> i
     setup = prepare_task(options)
     for warning in setup.servers.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    watch = printing_json(sys.stdout) if as_json else printing(sys.stderr)
-    finished = asyncio.run(_finished(setup, prompt, watch))
+    denied = _DeniedCalls(_needed(printing_json(sys.stdout)) if as_json else _wanted(printing(sys.stderr)))
+    finished = asyncio.run(_finished(setup, prompt, denied.watch))
+    if as_json and finished.outcome == "error":
+        print(f"joey: {finished.message}", file=sys.stderr)
+    if denied.names:
+        print(f"note: {denied}", file=sys.stderr)
     if left := left_in(setup.workspace):
         print(f"note: {left}", file=sys.stderr)
     if not as_json and finished.outcome == "completed":
@@ -79,10 +84,62 @@ def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> i
     return EXIT_CODES[finished.outcome]
 
 
+def _needed(watch: Watcher) -> Watcher:
+    """Events that a program reads: where they cannot be written, the task ends and says so."""
+
+    def watched(task_id: str, event: Event) -> None:
+        try:
+            watch(task_id, event)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise JoeyError(
+                f"the events cannot be written: {error.strerror}; make room, or send them elsewhere"
+            ) from None
+
+    return watched
+
+
+def _wanted(watch: Watcher) -> Watcher:
+    """Progress for people: a task does not end because it cannot be shown on a full disk. A reader who left ends it."""
+
+    def watched(task_id: str, event: Event) -> None:
+        try:
+            watch(task_id, event)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            pass
+
+    return watched
+
+
+class _DeniedCalls:
+    """Passes events on, and remembers the calls that were denied: what a result claims may not have been done."""
+
+    def __init__(self, watch: Watcher) -> None:
+        self._watch = watch
+        self.names: list[str] = []
+
+    def watch(self, task_id: str, event: Event) -> None:
+        if isinstance(event, ToolRunFinished) and event.result.is_error and is_denied(event.result.text):
+            self.names.append(event.name)
+        self._watch(task_id, event)
+
+    def __str__(self) -> str:
+        count = "1 call was" if len(self.names) == 1 else f"{len(self.names)} calls were"
+        which = ", ".join(map(one_line, dict.fromkeys(self.names)))
+        return f"{count} denied and did nothing ({which}); --approve and --allow decide what may be done unattended"
+
+
 async def _finished(setup: TaskSetup, prompt: str, watch: Watcher) -> TaskFinished:
     async with open_task(setup, prompt, watch) as task:
         print_notices(task, setup, prompt)
-        return await run_headless(task, seconds=setup.config.value("limits.timeout"))
+        finished = await run_headless(task, seconds=setup.config.value("limits.timeout"))
+        if task.config.servers is not None:
+            for notice in task.config.servers.unavailable("it was still starting when the task ended"):
+                print(f"note: {notice}", file=sys.stderr)
+        return finished
 
 
 async def run_attended(options: TaskOptions, prompt: str) -> int:
@@ -110,6 +167,8 @@ def print_notices(task: TaskHandle, setup: TaskSetup, prompt: str) -> None:
 
 def prompt_from(args: argparse.Namespace) -> str:
     """The prompt: an argument, a file, a pipe, or an argument with what is piped in below it."""
+    if args.file and args.prompt:
+        raise UsageError("give the prompt as an argument or with --file, not both")
     piped = _piped(wait=not args.prompt or args.prompt == "-")
     if args.file:
         try:

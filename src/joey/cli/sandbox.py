@@ -37,8 +37,8 @@ _NOT_FOUND, _NOT_RUN = 127, 126
 _LEVELS = {
     "full": "Commands write only in this folder and in a /tmp of their own; secrets, Joey's files and other processes "
     "are hidden; git's hooks and configuration are read-only.",
-    "partial": "Commands write only in this folder and in $TMPDIR, and secrets are not readable. They can "
-    "still reach .git/hooks, .git/config and unix sockets, chmod files elsewhere, and see other processes.",
+    "partial": "Commands write only in this folder and in $TMPDIR, and secrets are not readable. They open no terminal "
+    "and no shared memory (/dev/shm, SysV), and without the network no sockets.",
     "none": "Commands are not confined: what you approve can do whatever you can.",
 }
 
@@ -96,6 +96,9 @@ def _lines(sandbox: Sandbox, settings: SandboxSettings, trials: tuple[Trial, ...
     yield from (
         f"{name}: {text}" for name, text in (("why", held.why), ("to do", held.advice), ("note", held.note)) if text
     )
+    if held.gaps:
+        yield "It does not stop:"
+        yield from (f"- {each}" for each in held.gaps)
     yield ""
     yield f"setting    sandbox = {settings.mode}" + ("  (commands run without it)" if settings.mode == "off" else "")
     yield f"network    sandbox_network = {settings.network}; hosts: {', '.join(settings.hosts) or 'none listed'}"
@@ -113,6 +116,7 @@ def _as_json(sandbox: Sandbox, settings: SandboxSettings, trials: tuple[Trial, .
     held = sandbox.held
     return {
         "level": held.level, "means": held.means, "why": held.why, "advice": held.advice, "note": held.note,
+        "does_not_stop": list(held.gaps),
         "setting": settings.mode, "network": settings.network, "hosts": list(settings.hosts),
         "trials": [{"name": each.name, "held": each.held, "seen": each.seen} for each in trials],
     }  # fmt: skip

@@ -95,7 +95,7 @@ def _page(store: TaskStore, entry: TaskEntry) -> str:
 
 
 def _export(text: str, to: list[str]) -> None:
-    if not to:
+    if to in ([], ["-"]):
         print(text)
         return
     try:
@@ -218,8 +218,8 @@ def _as_json(entry: TaskEntry) -> dict[str, object]:
         "parent": entry.parent_id,
         "title": entry.title,
         "text": entry.text,
-        "turns": state.turns if state else 0,
-        "cost": state.cost if state else None,
+        "turns": state.spending.turns if state else 0,
+        "cost": state.spending.cost if state else None,
         "problem": entry.problem,
         "left_out": [str(each) for each in entry.left_out],
     }

@@ -116,12 +116,7 @@ async def _offered(here: Discovery) -> tuple[McpOffer, list[str]]:
 
     async with servers_of(here.workspace, _TIMEOUT) as servers:
         offer = make_offer(servers, in_text=False)
-        late = f"not ready within {_TIMEOUT:g} s"
-        silent = [
-            f"MCP server {each.name!r} is not available: {each.problem or late}"
-            for each in servers.servers
-            if each.state != "ready"
-        ]
+        silent = servers.unavailable(f"not ready within {_TIMEOUT:g} s")
         return offer, silent + [f"MCP server {name!r}: {what}" for name, what in ServerCatalogue(servers).problems]
 
 

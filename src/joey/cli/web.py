@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a further name of this machine; can be repeated",
     )
     add_workspace_flag(parser)
-    add_setting_flags(parser, "web")
+    add_setting_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:

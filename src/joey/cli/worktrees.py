@@ -73,7 +73,7 @@ async def _merge(worktrees: Worktrees, worktree: Worktree, *, ask: bool) -> int:
     plan = await MergeWorktree(worktree, worktrees).plan(MergeParams(worktree=worktree.name), context)
     for shown in plan.shown:
         print(shown.diff if isinstance(shown, ShownDiff) else "", end="")
-    if plan.refusal is None and ask and not _agrees():
+    if plan.refusal is None and not plan.is_void and ask and not _agrees():
         print("nothing was merged", file=sys.stderr)
         return 1
     result = plan.refusal or await plan.execute()

@@ -185,7 +185,7 @@ class FleetEngine:
 
     def start(self) -> None:
         DBOS.launch()
-        system: Any = self._dbos._sys_db
+        system: Any = self._dbos._sys_db  # noqa: SLF001 - DBOS shows it nowhere else
         system.get_queue = _with_slots(system.get_queue, self._slots)
         system.list_queues = _all_with_slots(system.list_queues, self._slots)
 
@@ -207,7 +207,7 @@ def _all_with_slots(read: Callable[..., Any], slots: int) -> Callable[..., Any]:
 
 def _given_slots(queue: Any, slots: int) -> Any:
     if queue is not None and queue.name == QUEUE:
-        queue._worker_concurrency = slots
+        queue._worker_concurrency = slots  # noqa: SLF001 - as above
     return queue
 
 

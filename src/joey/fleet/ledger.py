@@ -177,7 +177,7 @@ class Ledger:
 
     def task(self, task_id: str) -> FleetTask | None:
         with self._reading.connect() as connection:
-            row = connection.execute(sa.select(TASKS).where(TASKS.c.id == task_id)).first()
+            row = connection.execute(sa.select(TASKS).where(TASKS.c.id == task_id)).mappings().first()
         return _task(row) if row else None
 
     def tasks(self, batch: str | None = None, states: Iterable[str] = ()) -> list[FleetTask]:
@@ -186,7 +186,7 @@ class Ledger:
         query = query.where(TASKS.c.batch == batch) if batch else query
         query = query.where(TASKS.c.state.in_(list(states))) if states else query
         with self._reading.connect() as connection:
-            return [_task(row) for row in connection.execute(query)]
+            return [_task(row) for row in connection.execute(query).mappings()]
 
     def batches(self) -> list[BatchLine]:
         """All batches, the newest first."""
@@ -210,10 +210,9 @@ class Ledger:
                 .where(TASKS.c.id == task_id, TASKS.c.state != "done", TASKS.c.attempt == attempt, TASKS.c.leg == leg)
                 .values(worker=worker, state="running", changed=self._clock())
             )
-            row = connection.execute(
-                sa.select(TASKS).where(TASKS.c.id == task_id, TASKS.c.worker == worker, TASKS.c.leg == leg)
-            ).first()
-        return _task(row) if row and row.state == "running" else None
+            owned = sa.select(TASKS).where(TASKS.c.id == task_id, TASKS.c.worker == worker, TASKS.c.leg == leg)
+            row = connection.execute(owned).mappings().first()
+        return _task(row) if row and row["state"] == "running" else None
 
     def record_turn(
         self, task: FleetTask, step: int, *, turns: int, cost: float, commit: tuple[str, str, bytes] | None, place: str
@@ -412,15 +411,15 @@ class Ledger:
         if died:
             values["deaths"] = TASKS.c.deaths + 1
         with self._engine.begin() as connection:
-            hopeless = connection.execute(sa.select(TASKS).where(running, TASKS.c.deaths >= MAX_DEATHS)).all()
+            dead = sa.select(TASKS).where(running, TASKS.c.deaths >= MAX_DEATHS)
+            hopeless = connection.execute(dead).mappings().all()
             connection.execute(sa.update(TASKS).where(running).values(**values))
             connection.execute(sa.delete(WORKERS).where(WORKERS.c.id == worker))
         return [_task(row).workflow for row in hopeless]
 
 
-def _task(row: Any) -> FleetTask:
-    values = dict(row._mapping)
-    return FleetTask(**{**values, "spec": TaskSpec.read(values["spec"])})
+def _task(row: sa.RowMapping) -> FleetTask:
+    return FleetTask(**{**row, "spec": TaskSpec.read(row["spec"])})
 
 
 def _limits(connection: sa.Connection, task: FleetTask, place: str) -> TurnLimits:

@@ -163,6 +163,8 @@ class WatchApp(App[None]):
         self.call_from_thread(self.show, snapshot)
 
     def show(self, snapshot: FleetSnapshot) -> None:
+        if not self.query("#lines"):  # the user quits, and the screen is gone already
+            return
         width = self.query_one("#lines", VerticalScroll).scrollable_content_region.width
         self.query_one("#fleet", Static).update(shown(snapshot, width))
         questions, answer = self.query_one("#questions", OptionList), self.query_one("#answer", Input)

@@ -14,10 +14,10 @@ import binascii
 import importlib.util
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from joey.bounded.process import LimitError, run_bounded
+from joey.images.limits import ImageLimits
 from joey.messages import ImageBlock, TextBlock
 from joey.system.installation import add_extra
 
@@ -40,21 +40,6 @@ _MAX_SEGMENTS = 10_000
 _PADDING = re.compile(rb"\xff+")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ImageLimits:
-    """What a model takes. Sizes in bytes are those of the base64 text, which is what is sent."""
-
-    max_side: int = 1568
-    """It looks at no more pixels than that; larger ones are scaled down by whoever gets them first."""
-    refused_side: int = 8000
-    """Larger ones are refused."""
-    refused_bytes: int = 5 * _MEGABYTE
-    max_images: int = 100
-    """Images in one request; the oldest are left out."""
-    max_bytes: int = 20 * _MEGABYTE
-    """All images of one request together."""
 
 
 class ImageHeader(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from joey import protocols
-from joey.app.parsing import chunk_from_json, likely_dialect, reply_as_json
+from joey.app.parsing import FALLBACK_DIALECT, chunk_from_json, likely_dialect, reply_as_json
 from joey.chunks import Chunk
 from joey.errors import JoeyError, UsageError
 from joey.events import StreamEvent
@@ -43,7 +43,7 @@ def play(text: str, protocol: str, tools: Any, size: int) -> dict[str, Any]:
     name = protocol
     if protocol == AUTO:
         in_text = all(isinstance(piece, str) for _, piece in pieces)
-        name = likely_dialect(text, specs) if in_text else "native"
+        name = (likely_dialect(text, specs) or FALLBACK_DIALECT) if in_text else "native"
     codec = protocols.get(name)
     errors: list[ParseError] = []
     parser = codec.parser(specs, on_error=errors.append)

@@ -135,13 +135,15 @@ async def serve(
 
 def listen(host: str, port: int | None, usual: int) -> socket.socket:
     """A socket at this address. Without a port the usual one, or any if that is taken."""
-    try:
-        return _bound(host, usual if port is None else port)
-    except (OSError, OverflowError) as error:
-        if port is None:
-            return _bound(host, 0)
-        raise UsageError(f"cannot listen on {host} port {port}: {error}; name another with --host or --port") from None
+    if port is None:
+        with contextlib.suppress(UsageError):
+            return _bound(host, usual)
+    return _bound(host, port or 0)
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        where = f"{host} port {port}" if port else host
+        raise UsageError(f"cannot listen on {where}: {error}; name another with --host or --port") from None

@@ -64,20 +64,20 @@ export class RequestPanel {
   }
 
   approval_requested() {
-    const { name, reason, shown, always, arguments: args } = this.request;
+    const { name, reason, shown, always, scopes, arguments: args } = this.request;
     const words = () => this.field.value.trim();
     this.field.placeholder = "A comment for Joey, with yes or no";
     this.field.setAttribute("aria-label", "Comment");
-    const whole = shown.length
+    const whole = shown.some((each) => each.type === "shown_diff")
       ? [...shown.map(shownPart), el("details", { class: "all" }, el("summary", {}, "All arguments"), argumentsOf(this.request))]
-      : [argumentsOf(this.request)];
+      : [argumentsOf(this.request), ...shown.map(shownPart)];
     const lasting = always.length ? el("details", { class: "always" },
       el("summary", {}, "Don’t ask again…"),
       el("p", {}, "Allow from now on:"), el("ul", {}, always.map((each) => el("li", {}, each))),
       el("div", { class: "buttons" },
         this.choice("In this task", "", () => ({ yes: true, text: words(), always: true, scope: "task" })),
-        this.choice("In this project", "", () => ({ yes: true, text: words(), always: true, scope: "project" })))) : null;
-    const command = typeof args?.command === "string" && !shown.length;
+        scopes.includes("project") ? this.choice("In this project", "", () => ({ yes: true, text: words(), always: true, scope: "project" })) : null)) : null;
+    const command = typeof args?.command === "string" && !shown.some((each) => each.type === "shown_diff");
     this.node.append(
       el("h2", {}, "Approval required: ", el("code", {}, name)), el("p", { class: "reason" }, inline(reason)),
       el("div", { class: command ? "whole command" : "whole" }, whole),
