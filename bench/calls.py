@@ -16,7 +16,8 @@ llama.cpp server runs the model for all ways, at temperature 0:
 Each result is a line of `bench/calls.jsonl`, with the day and the commit of the code that matters, so that runs add up
 and no question is asked twice. A question goes all ways before the next, and the categories take turns: a part is
 balanced. Reading the prompt is most of the cost, so ways with the same prompt follow each other, and the server finds
-what it has read of it. What the model wrote is in `build/calls.jsonl`.
+what it has read of it. Several questions are asked at once, which is where a processor is at its best; so the seconds
+of one are long. What the model wrote is in `build/calls.jsonl`.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 """What the model's template says by itself. Sent in all ways, so that prompts begin alike."""
 WINDOW = 4096
 MAX_TOKENS = 512
+SLOTS = 4
+"""Questions at once."""
 CODE = ("bench/bfcl.py", "bench/calls.py", "bench/prompted.py", *(
     f"src/joey/{each}" for each in ("gateway", "protocols", "schema", "providers")
 ))  # fmt: skip
@@ -112,7 +115,7 @@ async def client(way: str, address: str, key: str) -> AsyncIterator[httpx2.Async
             abilities=Abilities(tools=False, context_window=WINDOW),
             grammar="llama.cpp",
         )
-        transport = AsyncGatewayTransport(Gateway([Upstream(provider, "m", get(way), "m", 1)]).application())
+        transport = AsyncGatewayTransport(Gateway([Upstream(provider, "m", get(way), "m", SLOTS)]).application())
         made = httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=1800)
     async with made:
         yield made
@@ -150,17 +153,26 @@ async def ask(way: str, by: httpx2.AsyncClient, question: Question) -> tuple[lis
 # Measuring
 
 
-async def measure(ways: Sequence[str], chosen: Iterable[Question], until: float, address: str, key: str) -> None:
+async def measure(
+    ways: Sequence[str], chosen: Iterable[Question], until: float, address: str, key: str, at_once: int = 1
+) -> None:
     done = {(row.way, row.id) for row in recorded(RESULTS)}
     day, commit = datetime.now(UTC).date().isoformat(), _commit()
     async with contextlib.AsyncExitStack() as stack:
         clients = {way: await stack.enter_async_context(client(way, address, key)) for way in ways}
-        for question in chosen:
-            for way, by in clients.items():
-                if time.monotonic() > until:
-                    return
-                if (way, question.id) not in done:
-                    await _one(way, by, question, day, commit)
+        waiting = iter(chosen)
+
+        async def worker() -> None:
+            for question in waiting:
+                for way, by in clients.items():
+                    if time.monotonic() > until:
+                        return
+                    if (way, question.id) not in done:
+                        await _one(way, by, question, day, commit)
+
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(at_once):
+                workers.create_task(worker())
 
 
 async def _one(way: str, by: httpx2.AsyncClient, question: Question, day: str, commit: str) -> None:
@@ -226,9 +238,9 @@ def main(argv: Sequence[str]) -> int:
     args = parser.parse_args(argv)
     if not args.table:
         ways = [way for way in args.ways.split(",") if way != "litellm" or LITELLM.exists()]
-        engine = Engine(EnginePlan(model_file(args.model), WINDOW, args.threads))
+        engine = Engine(EnginePlan(model_file(args.model), WINDOW, args.threads, SLOTS))
         until = time.monotonic() + args.minutes * 60
-        asyncio.run(measure(ways, questions(args.questions), until, engine.load(), engine.key))
+        asyncio.run(measure(ways, questions(args.questions), until, engine.load(), engine.key, SLOTS))
     print(markdown(recorded()))
     return 0
 

@@ -19,11 +19,11 @@ from joey.journal.store import TaskStore
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
-from joey.providers import anthropic as anthropic_wire
 from joey.providers import open_model
 from joey.providers.base import ModelRequest, Provider
 from joey.providers.catalogue import abilities_of
 from joey.providers.encoding import chat as openai_wire
+from joey.providers.encoding import messages as messages_wire
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.history import HistoryEncoder
 from joey.task.log import Watcher
@@ -154,7 +154,7 @@ def requests() -> list[Table]:
     title = f"The body of a request after {LONG:,} turns (CPU time, microseconds)"
     table = Table(title, ["", "first hundred", "last hundred", "ratio"])
     encoders: dict[str, Callable[[], Any]] = {
-        "Anthropic": lambda: anthropic_wire.AnthropicEncoder(abilities_of(MODEL)),
+        "Anthropic": lambda: messages_wire.MessagesEncoder(abilities_of(MODEL)),
         "OpenAI": lambda: openai_wire.ChatEncoder(abilities_of("gpt-4.1")),
     }
     for protocol in ("native", "xml"):

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
 
-from chaos import beside, cut, damage, day, fleet, kills, signals
+import chaos
+from chaos import beside, cut, damage, day, editor, fleet, gateway, kills, signals
 from chaos.kills import Setting, Tally
 
-PARTS = ("kills", "beside", "calls", "full", "damage", "signals", "day", "fleet", "cut")
+PARTS = ("kills", "beside", "editor", "gateway", "calls", "full", "damage", "signals", "day", "fleet", "cut")
+
+_COUNTED = {"gateway": "requests"}
+"""What a part counts, where that is not tasks."""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m chaos",
+        description=f"{__doc__}\n\n{chaos.__doc__}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "part", choices=PARTS, nargs="*", default=PARTS, help="which parts; all of them if none is named"
     )
-    parser.add_argument("--kills", type=int, default=100, help="how many kills at random instants")
+    parser.add_argument(
+        "--kills", type=int, default=100, help="how many kills, in each part that kills at random instants"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", type=int, default=1, help="with calls and full: take every N-th system call")
     parser.add_argument("--flips", type=int, default=1000, help="with damage: how many damaged journals are read")
@@ -25,6 +36,10 @@ def main() -> int:
     parser.add_argument("--evals", type=int, default=48, help="with fleet: how many evals, in each of six settings")
     parser.add_argument("--fleet-kills", type=int, default=20, help="with fleet: how many workers are killed")
     options = parser.parse_args()
+    # What is started in the background or with nohup ignores signals, and so would all that is started and ended here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     faults = sum(asyncio.run(_part(part, options)) for part in options.part or PARTS)
     return bool(faults)
 
@@ -48,6 +63,10 @@ async def _part(part: str, options: argparse.Namespace) -> int:
     elif part == "fleet":
         for database in ("sqlite", "postgresql"):
             await fleet.under_fire(fleet.Fire(database, options.evals, kills=options.fleet_kills), tally)
+    elif part == "editor":
+        await editor.at_random(options.kills, options.seed, tally, report=_report)
+    elif part == "gateway":
+        await gateway.under_fire(options.kills, options.seed, tally, report=_report)
     elif part == "cut":
         if problem := cut.why_not():
             print(f"cut: not tried; it {problem}")
@@ -79,7 +98,7 @@ def _report(tally: Tally) -> None:
 
 
 def _print(part: str, tally: Tally) -> None:
-    print(f"{part}: {tally.tasks} tasks, {tally.kills} kills, {len(tally.faults)} faults")
+    print(f"{part}: {tally.tasks} {_COUNTED.get(part, 'tasks')}, {tally.kills} kills, {len(tally.faults)} faults")
     for where, count in sorted(tally.at.items()):
         print(f"{count:>8,}  {where}")
     for fault in tally.faults:

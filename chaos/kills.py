@@ -83,8 +83,13 @@ class Run:
     setting: Setting
     url: str
 
-    async def begin(self, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
-        return await self.place.start(*self._begin, wrapped_by=wrapped_by)
+    async def begin(self) -> asyncio.subprocess.Process:
+        return await self.place.start(*self._begin)
+
+    async def begin_traced(self, starter: Starter, *strace: str) -> Forked:
+        """Begin under a strace of the calls that change something."""
+        traced_by = ("strace", "-qq", "-e", f"trace={_CALLS}", *strace)
+        return await starter.start(self._begin, self.place.workspace, self.place.environment, traced_by=traced_by)
 
     async def resume(self) -> asyncio.subprocess.Process:
         return await self.place.start("resume", *self.options)
@@ -255,11 +260,11 @@ async def at_every_call(
     setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0, report: Report = _unreported
 ) -> int:
     """Kill a short task before each system call that changes something; how many there are."""
-    total = await _count_calls(setting)
     async with started() as starter:
+        total = await _count_calls(setting, starter)
         for number in range(1 + offset, total + 1, every):
             async with a_run(setting, SHORT) as run:
-                last = await ended(await run.begin(_strace(f"signal=KILL:when={number}")))
+                last = await ended(await run.begin_traced(starter, *_inject(f"signal=KILL:when={number}")))
                 killed = last.code == -signal.SIGKILL  # one run makes a few calls more than another
                 tally.kills += killed
                 tally.at[f"{setting.words}, at a system call"] += killed
@@ -274,11 +279,13 @@ async def full_at_every_call(
     setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0, report: Report = _unreported
 ) -> int:
     """The disk is full at each of these calls and for twenty more; then there is room, and the task is resumed."""
-    total = await _count_calls(setting)
     async with started() as starter:
+        total = await _count_calls(setting, starter)
         for number in range(1 + offset, total + 1, every):
             async with a_run(setting, SHORT) as run:
-                last = await ended(await run.begin(_strace(f"error=ENOSPC:when={number}..{number + 20}")))
+                last = await ended(
+                    await run.begin_traced(starter, *_inject(f"error=ENOSPC:when={number}..{number + 20}"))
+                )
                 found = ["a traceback was shown"] * last.traceback + await run.finish(starter)
             tally.tasks += 1
             tally.at[f"{setting.words}, the disk was full"] += 1
@@ -287,12 +294,12 @@ async def full_at_every_call(
     return total
 
 
-def _strace(inject: str) -> tuple[str, ...]:
-    return ("strace", "-qq", "-o", "/dev/null", "-e", f"trace={_CALLS}", "-e", f"inject={_CALLS}:{inject}")
+def _inject(what: str) -> tuple[str, ...]:
+    return ("-o", "/dev/null", "-e", f"inject={_CALLS}:{what}")
 
 
-async def _count_calls(setting: Setting) -> int:
+async def _count_calls(setting: Setting, starter: Starter) -> int:
     async with a_run(setting, SHORT) as run:
         log = run.place.folder / "calls"
-        await ended(await run.begin(("strace", "-qq", "-o", str(log), "-e", f"trace={_CALLS}")))
+        await ended(await run.begin_traced(starter, "-o", str(log)))
         return len(re.findall(r"^\w+\(", log.read_text(), re.MULTILINE))

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,16 +47,16 @@ class Place:
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
         return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
 
-    async def start(self, *args: str, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
-        """`joey` with these arguments, in a session of its own; `wrapped_by` is a program that starts it."""
+    async def start(self, *args: str) -> asyncio.subprocess.Process:
+        """`joey` with these arguments, in a session of its own."""
         return await asyncio.create_subprocess_exec(
-            *wrapped_by, sys.executable, "-m", "joey", *args,
+            sys.executable, "-m", "joey", *args,
             cwd=self.workspace, env=self.environment, start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
 
-    async def joey(self, *args: str, wrapped_by: Sequence[str] = ()) -> Ended:
-        return await ended(await self.start(*args, wrapped_by=wrapped_by))
+    async def joey(self, *args: str) -> Ended:
+        return await ended(await self.start(*args))
 
     def running(self) -> list[int]:
         """The processes that work in this folder. A sandbox numbers them by itself, so they are found by where."""

@@ -114,10 +114,13 @@ class Model:
     reported: dict[str, Conversation] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     """What each step that was asked for is."""
+    latest: str = ""
+    """The prefix of the conversation that was last continued."""
     _requested: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __call__(self, request: ReceivedRequest) -> ScriptedReply:
         conversation = Conversation.read(request.body)
+        self.latest = conversation.prefix
         self._requested.set()
         self.reported[conversation.prefix] = conversation
         calls = [self._written(call) for call in self._next(conversation)]

@@ -37,7 +37,9 @@ class Forked:
     pid: int
     _reader: asyncio.StreamReader
     _writer: asyncio.StreamWriter
-    _pipes: tuple[asyncio.StreamReader, asyncio.StreamReader]
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader
+    stdin: asyncio.WriteTransport | None = None
     returncode: int | None = None
 
     def kill(self) -> None:
@@ -52,7 +54,7 @@ class Forked:
         return self.returncode
 
     async def communicate(self) -> tuple[bytes, bytes]:
-        out, err = await asyncio.gather(*(pipe.read() for pipe in self._pipes))
+        out, err = await asyncio.gather(self.stdout.read(), self.stderr.read())
         await self.wait()
         return out, err
 
@@ -63,18 +65,53 @@ class Starter:
 
     path: Path
 
-    async def start(self, args: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Forked:
+    async def start(
+        self,
+        args: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        traced_by: Sequence[str] = (),
+        talks: bool = False,
+    ) -> Forked:
+        """`traced_by` is a strace without the process, which follows it from its first call on. One that `talks` has a
+        standard input; that of others is empty."""
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(str(self.path))
         reads, writes = zip(os.pipe(), os.pipe(), strict=True)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        request = {"args": [*args], "folder": str(folder), "environment": dict(environment)}
-        socket.send_fds(connection, [json.dumps(request).encode()], [nothing, *writes])
-        for each in (nothing, *writes):
+        source, into = os.pipe() if talks else (os.open(os.devnull, os.O_RDONLY), None)
+        request = {
+            "args": [*args], "folder": str(folder), "environment": dict(environment), "waits": bool(traced_by),
+        }  # fmt: skip
+        socket.send_fds(connection, [json.dumps(request).encode()], [source, *writes])
+        for each in (source, *writes):
             os.close(each)
         reader, writer = await asyncio.open_unix_connection(sock=connection)
         pid = int(await reader.readline())
-        return Forked(pid, reader, writer, (await _piped(reads[0]), await _piped(reads[1])))
+        if traced_by:
+            await _trace(pid, traced_by)
+        stdin = await _piped_into(into) if into is not None else None
+        return Forked(pid, reader, writer, await _piped(reads[0]), await _piped(reads[1]), stdin)
+
+
+async def _trace(pid: int, traced_by: Sequence[str]) -> None:
+    """Have a process followed that has stopped for it, and let it continue."""
+    await _reaches(pid, "State:\tT")
+    tracer = await asyncio.create_subprocess_exec(*traced_by, "-p", str(pid))
+    await _reaches(pid, f"TracerPid:\t{tracer.pid}\n")
+    os.kill(pid, signal.SIGCONT)
+
+
+async def _reaches(pid: int, status: str) -> None:
+    for _ in range(2000):
+        if status in _status(pid):
+            return
+        await asyncio.sleep(0.01)
+    raise SystemExit(f"process {pid} did not reach {status!r}; may strace follow a process of the same user here?")
+
+
+def _status(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
 
 
 async def _piped(file: int) -> asyncio.StreamReader:
@@ -82,6 +119,12 @@ async def _piped(file: int) -> asyncio.StreamReader:
     protocol = asyncio.StreamReaderProtocol(reader)
     await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(file, "rb", 0))
     return reader
+
+
+async def _piped_into(file: int) -> asyncio.WriteTransport:
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(file, "wb", 0))
+    return transport
 
 
 @asynccontextmanager
@@ -129,7 +172,8 @@ def serve(path: str) -> list[str]:
 
 
 def _load() -> None:
-    for name in ("app.services", "cli.run", "cli.resume", "providers.anthropic", "providers.openai_chat"):
+    names = ("app.services", "cli.run", "cli.resume", "acp.agent", "providers.plain_messages", "providers.plain_chat")
+    for name in names:
         importlib.import_module(f"joey.{name}")
 
 
@@ -139,6 +183,7 @@ def _become(request: dict[str, object], files: Sequence[int]) -> list[str]:
         os.dup2(each, number)
     os.closerange(3, 256)
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
+    sys.__stdout__ = sys.stdout  # type: ignore[misc] # whoever replaces the one may still write to the other
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     os.chdir(str(request["folder"]))
     environment = request["environment"]
@@ -148,6 +193,8 @@ def _become(request: dict[str, object], files: Sequence[int]) -> list[str]:
     random.seed()
     args = request["args"]
     assert isinstance(args, list)
+    if request["waits"]:
+        os.kill(os.getpid(), signal.SIGSTOP)
     return args
 
 

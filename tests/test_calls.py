@@ -188,6 +188,17 @@ async def test_runs_add_up_and_nothing_is_asked_twice(tmp_path: Path, monkeypatc
     assert not idle.requests
 
 
+async def test_questions_that_are_put_at_once_are_each_put_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_calls, "RESULTS", tmp_path / "calls.jsonl")
+    monkeypatch.setattr(bench_calls, "REPLIES", tmp_path / "build" / "calls.jsonl")
+    given = [question("irrelevance", name=f"irrelevance_{at}") for at in range(5)]
+    async with LocalServer([reply("No.") for _ in given]) as server:
+        await measure(["native"], given, time.monotonic() + 60, server.url, "key", at_once=3)
+    assert {row.id for row in recorded(tmp_path / "calls.jsonl")} == {each.id for each in given}
+
+
 def test_the_table_says_how_many_questions_each_cell_stands_for() -> None:
     def row(name: str, way: str, right: bool) -> Row:
         return Row(name, way, True, True, right, 2.0, "2026-01-01", "abc")

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from chaos import beside, damage, day, kills, signals
+from chaos import beside, damage, day, editor, gateway, kills, signals
+from chaos.acp_client import View, lost
 from chaos.day import Held
+from chaos.gateway import Exchanged, false_answer
 from chaos.kept import false_checkpoints
 from chaos.kills import Setting, Tally
 from chaos.oracle import faults
 from chaos.scenario import LOG, Conversation, Model, file_name, file_text, output
+from chaos.upstream import Plan, requests_in
+from chaos.wires import PATHS, Heard, read
 
 from joey import protocols
 from joey.checkpoints import CheckpointStore
@@ -76,6 +82,20 @@ async def test_a_day_of_tasks_leaves_nothing_behind() -> None:
     assert [(each.descriptors, each.children, each.temporary) for each in series[1:]] == [
         (series[1].descriptors, 0, series[1].temporary)
     ] * 3
+
+
+async def test_an_agent_in_an_editor_is_killed_and_the_session_goes_on() -> None:
+    tally = Tally()
+    await editor.at_random(2, 5, tally, [Setting("native", sandbox="off")], ["requested", "subtask"])
+    assert not tally.faults
+    assert tally.kills == 2
+
+
+async def test_a_gateway_in_front_of_a_failing_server_gives_no_false_answer() -> None:
+    tally = Tally()
+    await gateway.under_fire(1, 3, tally, [gateway.Front("chat", "json_mix")], gateway.Rounds(living=1, ending=1))
+    assert not tally.faults
+    assert tally.kills and tally.at["requests: answers"] and tally.at["requests: errors"]
 
 
 # The oracle itself
@@ -206,3 +226,124 @@ def test_a_checkpoint_whose_content_is_lost_is_noticed(tmp_path: Path) -> None:
     assert false_checkpoints(tmp_path / "tasks", workspace) == []
     (task / "checkpoints" / "contents.pack").write_bytes(b"")
     assert false_checkpoints(tmp_path / "tasks", workspace)
+
+
+# The oracle of the gateway
+
+
+PLAN = Plan("q1x2x3z", "native", "call")
+MADE = [(call.name, dict(call.arguments)) for call in PLAN.calls]
+WHOLE = Heard(b"q1x2x3z", 200, True, f"{PLAN.text}\n", MADE, "stop")
+FAILED = Heard(b"q1x2x3z", 502, True, error="the model's server failed")
+CUT = Heard(b"q1x2x3z", 200)
+
+
+def judged(heard: Heard, fault: str = "none", *struck: str, was_served: bool = True) -> list[str]:
+    exchanged = Exchanged(replace(PLAN, fault=fault), "chat", True, 0.0, 1.0, heard)
+    return [*false_answer(exchanged, frozenset(struck), was_served=was_served)]
+
+
+def test_the_oracle_of_the_gateway_accepts_what_is_true() -> None:
+    assert judged(WHOLE) == judged(WHOLE, "cut") == judged(FAILED, "cut") == judged(FAILED, "none", "upstream") == []
+    assert judged(replace(WHOLE, stop="length", text="Heard", calls=[]), "short") == []
+    assert judged(CUT, "none", "kill") == judged(Heard(), "none", "term", was_served=False) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (judged(replace(WHOLE, raw=b"q1x2x3z q1x2x4z")), "has words of q1x2x4z"),
+        (judged(replace(CUT, calls=[("save", {"path": "q1x2x3z/0.txt"})]), "none", "kill"), "was not made whole"),
+        (judged(replace(WHOLE, text="Heard"), "none", "kill"), "is not the reply of the model"),
+        (judged(replace(WHOLE, calls=[]), "cut"), "is not the reply of the model"),
+        (judged(WHOLE, "status-500"), "was refused"),
+        (judged(WHOLE, "short"), "was cut off by the model"),
+        (judged(FAILED), "nothing was wrong"),
+        (judged(CUT, "cut"), "ended without its reason"),
+        (judged(CUT, "none", "term"), "ended without its reason"),
+        (judged(Heard(), "none", "term"), "ended without its reason"),
+        (judged(Heard(), "none", "upstream", was_served=False), "ended without its reason"),
+    ],
+)
+def test_the_oracle_of_the_gateway_notices_what_is_not(found: list[str], words: str) -> None:
+    assert words in "; ".join(found)
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_stream_that_has_no_end_has_no_reason_either(wire: str) -> None:
+    heard = read(wire, Heard(b": keep-alive\n\n", 200, complete=True))
+    assert not heard.stop and not heard.error
+
+
+def test_the_log_of_the_server_tells_which_requests_are_open() -> None:
+    log = "1.0 began q1x1x1z 77-0\n1.5 began q1x1x2z 77-1\n2.0 left q1x1x1z 77-0\n"
+    assert [(each.label, each.server, each.ended) for each in requests_in(log)] == [
+        ("q1x1x1z", 77, 2.0),
+        ("q1x1x2z", 77, None),
+    ]
+
+
+# The oracle of the editor
+
+
+def view(*updates: dict[str, Any]) -> View:
+    made = View()
+    for each in updates:
+        made.apply(each)
+    return made
+
+
+def shown(number: int, status: str, content: str = "", at: str = "") -> list[dict[str, Any]]:
+    """A call of the step p1, p2 …: announced, and in a state."""
+    call_id = f"{at}call-{number}"
+    announced = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": call_id,
+        "title": f"Edit p{number}.txt",
+        "status": "pending",
+    }
+    return [
+        announced,
+        {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": status, "content": content},
+    ]
+
+
+def words(text: str, whose: str = "agent") -> dict[str, Any]:
+    return {"sessionUpdate": f"{whose}_message_chunk", "messageId": text, "content": {"text": text}}
+
+
+BEFORE = view(
+    words("Go", "user"), words("Next."), *shown(1, "completed", "a"), words("Next.."), *shown(2, "in_progress")
+)
+
+
+def test_a_session_that_holds_what_was_shown_is_accepted() -> None:
+    again = [words("Go", "user"), words("Next."), *shown(1, "completed", "a", "x"), words("Next..")]
+    assert lost(BEFORE, view(*again, *shown(2, "failed", "interrupted", "x"))) == []
+    assert lost(view(*again[:-1], words("half a rep")), view(*again[:-1])) == [], "it may be nowhere else"
+    requested = view(*again, shown(2, "", at="x")[0])
+    requested.ask({"toolCallId": "xcall-2", "status": "pending"})
+    assert lost(requested, view(*again)) == ["p2 is gone", "another order: ['p1', 'p2'], and now ['p1']"]
+
+
+@pytest.mark.parametrize(
+    ("again", "found"),
+    [
+        ([words("Go", "user"), words("Next."), *shown(1, "completed", "a"), words("Next..")], "p2 is gone"),
+        ([words("Next."), *shown(1, "completed", "a"), words("Next.."), *shown(2, "failed")], "messages are gone"),
+        ([words("Go", "user"), *shown(1, "completed", "a"), *shown(2, "failed")], "messages are gone"),
+        ([*shown(1, "completed", "b"), *shown(2, "failed")], "p1 ended with"),
+        ([*shown(1, "failed", "a"), *shown(2, "failed")], "p1 ended with"),
+        ([*shown(2, "failed"), *shown(1, "completed", "a")], "another order"),
+        ([*shown(1, "completed", "a"), *shown(1, "completed", "a", "x"), *shown(2, "failed")], "p1 is shown 2 times"),
+        ([*shown(1, "completed", "a"), *shown(1, "completed", "a")], "was announced twice"),
+        (shown(1, "completed", "a")[1:], "was never announced"),
+    ],
+)
+def test_a_session_that_does_not_is_noticed(again: list[dict[str, Any]], found: str) -> None:
+    assert found in "; ".join(lost(BEFORE, view(*again)))
+
+
+def test_a_call_that_changes_after_its_end_is_noticed() -> None:
+    first, last = shown(1, "completed", "a")
+    assert view(first, last, {**last, "status": "failed"}).problems == ["p1 changed after its end"]
