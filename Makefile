@@ -4,6 +4,9 @@ BIN := .venv/bin
 # The versions that the tests pass with. `pip install .` outside of here takes what pyproject.toml permits.
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
+# Tests and benchmarks start many processes. Where nothing may be kept, each of them compiles every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run demo test check bench calls eval fuzz chaos typing fix clean docs screenshots snapshots site package release-check upgrade constraints
 
 help: ## what can be run here
@@ -170,7 +173,7 @@ typing: .venv/.installed .venv/.tmux ## somebody types at random into a real ter
 	@JOEY_TYPING_MINUTES=$(MINUTES) JOEY_TYPING_SEED=$(SEED) $(BIN)/pytest -n 0 -q -s --basetemp=build/typing tests/terminal/test_random_typing.py
 
 # CHAOS="kills --kills 1000 --seed 7" chooses; `python -m chaos --help` has the options.
-chaos: .venv/.installed .venv/.bubblewrap .venv/.strace .venv/.postgresql ## kill, fill, close and damage real runs, and compare with what happened (CHAOS=… chooses)
+chaos: .venv/.installed .venv/.bubblewrap .venv/.strace .venv/.postgresql ## kill, fill, close and damage real runs, editors, gateways and fleets, and compare with what happened (CHAOS=… chooses)
 	@$(BIN)/python -m chaos $(CHAOS)
 
 fix: .venv/.installed ## format, and fix what ruff can

@@ -290,7 +290,7 @@ def argument_rows(parser: argparse.ArgumentParser, before: str = "") -> Iterator
         if isinstance(action, argparse._SubParsersAction):
             for name, sub in action.choices.items():
                 yield from argument_rows(sub, f"{before}{name} ")
-        elif not isinstance(action, argparse._HelpAction):
+        elif not isinstance(action, argparse._HelpAction) and action.help != argparse.SUPPRESS:
             among = f"{', '.join(action.choices)}; " if action.choices and action.metavar else ""
             yield f"| `{before}{written(action)}` | {cell(among + (action.help or ''))} |"
 

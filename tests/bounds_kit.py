@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MAX_GROWTH = 200
-_TIMEOUT = 60
+_TIMEOUT = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,8 @@ def _edit(folder: Path) -> Callable[[], str]:
 def _image(folder: Path) -> Callable[[], str]:
     import base64
 
-    from joey.images.sizing import ImageLimits, resize_image
+    from joey.images.limits import ImageLimits
+    from joey.images.sizing import resize_image
     from joey.messages import ImageBlock
 
     data = next(folder.iterdir()).read_bytes()

@@ -17,7 +17,7 @@ import httpx2
 from joey.gateway import Gateway, GatewayOptions, Upstream
 from joey.gateway.connections import GatewayConnection
 from joey.gateway.in_process import AsyncGatewayTransport
-from joey.gateway.serving import bound, server_of
+from joey.gateway.serving import HttpServer, bound
 from joey.protocols import get
 from joey.providers import Abilities, Provider
 from joey.testing import ScriptedProvider, reply
@@ -94,13 +94,12 @@ async def served(
 ) -> AsyncIterator[int]:
     """The port of a gateway in front of a scripted model, over real sockets."""
     with bound("127.0.0.1", 0) as listening:
-        listening.listen()
-        server = server_of(Gateway([upstream(*answers, **fields)]), quiet=True, connection=connection)
-        serving = asyncio.create_task(server.serve([listening]))
+        server = HttpServer(Gateway([upstream(*answers, **fields)]), connection)
+        serving = asyncio.create_task(server.serve(listening))
         try:
             yield listening.getsockname()[1]
         finally:
-            server.should_exit = True
+            server.stop()
             await serving
 
 

@@ -50,6 +50,15 @@ class CallServer:
 
 
 @dataclass(frozen=True, slots=True)
+class MentionPaths:
+    """Hand texts that may be paths to somebody else's tool. They count only where they lead out of the workspace, or to
+    something that is hidden or protected. `writes`: whether the tool may change what they name."""
+
+    texts: tuple[str, ...]
+    writes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class VisitUrl:
     """Open a page in the browser, or fetch something from a URL."""
 
@@ -97,6 +106,7 @@ Action: TypeAlias = (
     | RunCommand
     | WidenSandbox
     | CallServer
+    | MentionPaths
     | VisitUrl
     | FetchUrl
     | RunCode

@@ -32,8 +32,9 @@ class Condense:
 class Answer:
     """The answer to the request with this id: yes or no, and words where they are wanted.
 
-    For a question the words are the answer. For a completion, words are feedback unless `yes` is true. With `always`,
-    what `ApprovalRequested.always` names is not asked about again, in this task or in this project (`scope`).
+    For a question the words are the answer. For a completion, words are feedback unless `yes` is true; to a plan, a no
+    without words declines it. With `always`, what `ApprovalRequested.always` names is not asked about again, in this
+    task or in this project (`scope`).
     """
 
     request_id: str

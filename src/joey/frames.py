@@ -84,8 +84,19 @@ def users_words(text: str) -> str:
     text = text.strip()
     if text.startswith("<environment_details>") or text.endswith("(This message is automatic; do not answer it.)"):
         return ""
-    found = _ANSWER.search(text)
-    return own_words(found[2] if found else text)
+    return own_words(whole_message(text))
+
+
+def whole_message(text: str) -> str:
+    """A message of the user's out of its frame, with what was added below their words."""
+    found = _ANSWER.search(text.strip())
+    return original(found[2]).strip() if found else text.strip()
+
+
+def unframed(text: str) -> str:
+    """A result that ends with words of the user's, for a person: without the tags around them."""
+    found = _ANSWER.search(text.strip())
+    return f"{text.strip()[: found.start()]}{original(found[2]).strip()}" if found else text
 
 
 def own_words(text: str) -> str:

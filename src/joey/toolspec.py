@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from joey.errors import UsageError
-from joey.schema.example import example_arguments
 from joey.wire import JsonObject
 
 Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes", "always"]
@@ -39,7 +38,7 @@ class ToolSpec:
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names that models give an argument, each with the schema's own name for it."""
     example: JsonObject = field(default_factory=dict)
-    """The arguments of one good call. Made from the schema when left empty."""
+    """The arguments of one good call. Made from the schema when left empty (`joey.schema.example`)."""
     custom: CustomForm | None = None
     """How the tool is offered where it may be one text and not JSON."""
     namespace: str = ""
@@ -49,11 +48,6 @@ class ToolSpec:
     def parameters(self) -> tuple[str, ...]:
         """The names of the arguments, in the schema's order."""
         return tuple(self.schema.get("properties") or ())
-
-    @property
-    def example_call(self) -> JsonObject:
-        """The arguments that show how this tool is called: its own example, or one made from its schema."""
-        return self.example or example_arguments(self.schema)
 
     @property
     def summary(self) -> str:

@@ -29,6 +29,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 from joey.errors import WireError
 
 # Exact recursion buys nothing at the places where these are used, and costs a cast at each of them.
+ArgumentPath: TypeAlias = tuple[str | int, ...]
+"""Where a value is within the arguments of a call: names of properties and places in lists."""
 JsonValue: TypeAlias = Any
 JsonObject: TypeAlias = Mapping[str, Any]
 

@@ -35,7 +35,11 @@ def test_a_sheet_of_20_000_rows(tmp_path: Path) -> None:
     assert found.text.splitlines()[-1].startswith("20000: ")
 
 
+def _cell(word: str) -> str:
+    return f"<w:tc><w:p><w:r><w:t>{word} {MIXED.random()}</w:t></w:r></w:p></w:tc>"
+
+
 def test_a_table_of_10_000_rows_in_a_text(tmp_path: Path) -> None:
-    cells = "".join(f"<w:tc><w:p><w:r><w:t>{each}</w:t></w:r></w:p></w:tc>" for each in WORDS[:8])
-    found = read(tmp_path / "text.docx", docx(f"<w:tbl>{f'<w:tr>{cells}</w:tr>' * 10_000}</w:tbl>"))
+    rows = "".join(f"<w:tr>{''.join(map(_cell, MIXED.choices(WORDS, k=8)))}</w:tr>" for _ in range(10_000))
+    found = read(tmp_path / "text.docx", docx(f"<w:tbl>{rows}</w:tbl>"))
     assert (found.source, found.cut) == ("DOCX, 10,000 paragraphs", "")

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from image_kit import block, made, size
-from joey.images.sizing import ImageLimits, header_of, resize_image, resize_images
+from joey.images.limits import ImageLimits
+from joey.images.sizing import header_of, resize_image, resize_images
 from joey.messages import ImageBlock, TextBlock
 from joey.system.installation import add_extra
 

@@ -19,10 +19,12 @@ from joey.config.kinds import COUNT, DECISION, HOOKS, LIST, NUMBER, SHARE, SWITC
 
 InProject: TypeAlias = Literal["free", "stricter", "tighter", "trusted", "never"]
 
-ALL = ("interactive", "run", "resume", "scratch", "acp", "web")
+FRONT_ENDS = "front ends"
+"""Commands that open tasks in a folder of the user's own, and take no flags of settings but what all of these take."""
+ALL = ("interactive", "run", "resume", "scratch", "acp", FRONT_ENDS)
 """The commands that open a task."""
 HEADLESS = ("run", "resume", "scratch")
-IN_FOLDER = ("interactive", "run", "resume", "acp", "web")
+IN_FOLDER = ("interactive", "run", "resume", "acp", FRONT_ENDS)
 """Those that work in a folder of the user's own."""
 
 

@@ -26,7 +26,7 @@ _RUN = re.compile(r'<tspan x="([^"]*)"[^>]*>([^<]*)</tspan>')
 
 def svg(app: App[None]) -> str:
     """The screen as it is now. Without colours it is drawn light on dark, as on a terminal that has none."""
-    lines = [list(strip) for strip in app.screen._compositor.render_strips()]
+    lines = [list(strip) for strip in app.screen._compositor.render_strips()]  # noqa: SLF001 - nothing public has them
     width, height = app.size
     classes: dict[str, str] = {}
     body = [_row(number, Segment.simplify(line), classes) for number, line in enumerate(lines)]
