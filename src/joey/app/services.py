@@ -10,7 +10,7 @@ Whatever is not available is a JoeyError that says why and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, closing, suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, open_store, step_files
 from joey.app.hooks import hooks_of, list_hooks
+from joey.app.journals import Journals
 from joey.app.left_open import LeftOpen, left_open, take_back
 from joey.app.model_choices import ModelChoice, model_choices
 from joey.app.models import catalogue
@@ -45,9 +46,9 @@ from joey.checkpoints.store import CheckpointStore
 from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
-from joey.journal.journal import JournalError, held, read_journal
-from joey.journal.records import ChildOpened, Record, TaskOpened
-from joey.journal.replay import TaskState
+from joey.journal.journal import JournalError, held
+from joey.journal.records import ChildOpened, TaskOpened
+from joey.journal.replay import TaskState, replay
 from joey.journal.store import TaskStore
 from joey.mcp.config import ServerConfig, configured_servers
 from joey.mcp.servers import McpServers
@@ -128,6 +129,7 @@ class Services:
         self._options = options
         self._given = given
         self._store = store or task_store()
+        self.journals = Journals(self._store)
         if not options.workspace.is_dir():
             raise UsageError(f"{options.workspace} is not a folder; name one with --workspace")
 
@@ -232,27 +234,23 @@ class Services:
 
     def spent(self, task_id: str) -> tuple[Usage, float | None]:
         """What a task has taken so far, with its subtasks. The cost is None where no price is known."""
-        state = self._store.find(task_id).state
-        usage, cost = (state.spending.usage, state.spending.cost) if state else (Usage(), None)
-        for record in read_journal(self._store.journal_path(task_id)):
-            if isinstance(record, ChildOpened) and self._store.journal_path(record.child_id).exists():
+        records = [*self.journals.read(task_id)]
+        spending = replay(records).spending
+        usage, cost = spending.usage, spending.cost
+        for record in records:
+            if isinstance(record, ChildOpened):
                 more, price = self.spent(record.child_id)
                 usage, cost = usage + more, cost if price is None else (cost or 0.0) + price
         return usage, cost
 
-    def journal(self, task_id: str) -> Iterator[Record]:
-        """What is written down of a task; nothing where that cannot be read."""
-        with suppress(OSError, JournalError):
-            yield from read_journal(self._store.journal_path(task_id))
-
     def left_open(self, task_id: str) -> LeftOpen:
         """What a task that does not run has left open, with its subtasks: messages that wait, a request."""
-        return left_open(task_id, self.journal)
+        return left_open(task_id, self.journals.read)
 
     def take_back(self, task_id: str) -> bool:
         """Forget the last message that waits in a task that nobody has open; False if none does, or somebody has."""
         with suppress(OSError, JournalError):
-            return take_back(task_id, self._store, self.journal)
+            return take_back(task_id, self._store, self.journals.read)
         return False
 
     def open_elsewhere(self, task_id: str) -> str:

@@ -215,14 +215,15 @@ def _resume(front: Front, start: str) -> str:
 def resume_task(front: Front, start: str) -> str:
     """Show a task, and resume it with the next message."""
     session, before = front.session, front.session.services.folder
-    try:
-        state = session.resume(start)
-    except JoeyError as error:
-        return str(error)
-    front.show_task(state)
-    here = session.services.folder
-    where = f" It works in {one_line(str(here))}, and so does this terminal now." if here != before else ""
-    return f"Task {session.choices.resume}.{where}{_other_model(session, state)} {session.how_to_continue()}"
+    with session.services.journals.read_once():
+        try:
+            state = session.resume(start)
+        except JoeyError as error:
+            return str(error)
+        front.show_task(state)
+        here = session.services.folder
+        where = f" It works in {one_line(str(here))}, and so does this terminal now." if here != before else ""
+        return f"Task {session.choices.resume}.{where}{_other_model(session, state)} {session.how_to_continue()}"
 
 
 def _other_model(session: Session, state: TaskState) -> str:
