@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 
 from joey.mcp import transports
 from joey.mcp.catalogue import ServerCatalogue
+from joey.mcp.config import ServerConfig
+from joey.mcp.errors import ErrorOutput
 from joey.mcp.servers import McpServers
 from joey.system.installation import add_extra
 from joey.tools.base import ToolContext
@@ -181,22 +184,56 @@ async def test_a_program_that_is_not_there_is_not_tried_again(context: ToolConte
         assert "No such file or directory (no-such-program-here)" in servers.servers[0].why_not
 
 
-async def test_closing_ends_a_server_that_will_not_leave_and_what_it_started(tmp_path: Path) -> None:
+def stubborn(pids: Path) -> ServerConfig:
+    """A server that answers nothing, ignores SIGTERM, and has started a program of its own."""
     script = (
         "import os, signal, subprocess, sys, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         f"child = subprocess.Popen(['sleep', '600'])\n"
-        f"open({str(tmp_path / 'pids')!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}.')\n"
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}.')\n"
         "time.sleep(600)\n"
     )
-    stubborn = replace(raw_config("x"), args=("-c", script))
-    servers = McpServers([stubborn])
-    servers.start()
-    pids = tmp_path / "pids"
-    await until(lambda: pids.exists() and pids.read_text().endswith("."), what="the server runs")
-    await servers.close()
-    started = [int(pid) for pid in re.findall(r"\d+", pids.read_text())]
+    return replace(raw_config("x"), args=("-c", script))
+
+
+def runs(pids: Path) -> bool:
+    return pids.exists() and pids.read_text().endswith(".")
+
+
+def started_by(pids: Path) -> list[int]:
+    return [int(pid) for pid in re.findall(r"\d+", pids.read_text())]
+
+
+async def gone(started: list[int]) -> None:
     await until(lambda: not any(map(_alive, started)), what=f"the processes {started} are gone")
+
+
+async def test_closing_ends_a_server_that_will_not_leave_and_what_it_started(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    servers = McpServers([stubborn(pids)])
+    servers.start()
+    await until(lambda: runs(pids), what="the server runs")
+    await servers.close()
+    await gone(started_by(pids))
+
+
+async def test_cancelled_while_the_program_is_started_nothing_of_it_is_left(tmp_path: Path) -> None:
+    """The program runs, and has started another, before whoever started it hears of it."""
+    pids = tmp_path / "pids"
+
+    async def run() -> None:
+        async with transports.stdio_transport(stubborn(pids), ErrorOutput()):
+            raise AssertionError("it was cancelled before")
+
+    task = asyncio.create_task(run())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    while not runs(pids):
+        time.sleep(0.01)  # noqa: ASYNC251 - nobody else may run meanwhile
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    await gone(started_by(pids))
 
 
 def _alive(pid: int) -> bool:

@@ -55,15 +55,7 @@ Outgoing: TypeAlias = MemoryObjectSendStream[SessionMessage]
 @asynccontextmanager
 async def stdio_transport(config: ServerConfig, words: ErrorOutput) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Run the server and yield its two streams. Raises OSError if it cannot be run."""
-    process = await asyncio.create_subprocess_exec(
-        *server_command(config),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=config.cwd or None,
-        env=server_environment(config),
-        start_new_session=True,
-    )
+    process = await _started(config)
     into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, out_of = anyio.create_memory_object_stream[SessionMessage](0)
     work = [
@@ -77,6 +69,30 @@ async def stdio_transport(config: ServerConfig, words: ErrorOutput) -> AsyncIter
         for stream in (into, incoming, outgoing, out_of):
             stream.close()
         await asyncio.shield(asyncio.create_task(_stop(process, work)))
+
+
+async def _started(config: ServerConfig) -> asyncio.subprocess.Process:
+    """Run the program. If this is cancelled halfway, the program may have started others: the whole group is ended."""
+    program = asyncio.create_subprocess_exec(
+        *server_command(config),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=config.cwd or None,
+        env=server_environment(config),
+        start_new_session=True,
+    )
+    starting = asyncio.create_task(program)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await asyncio.shield(asyncio.create_task(_end_started(starting)))
+        raise
+
+
+async def _end_started(starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
+    with contextlib.suppress(OSError):
+        await _end(await starting, [])
 
 
 def server_command(config: ServerConfig) -> list[str]:
@@ -193,15 +209,19 @@ async def _stop(process: asyncio.subprocess.Process, work: list[asyncio.Task[Non
         reading = work[0]  # it notes how the process ended, if that came first; its clock ticks faster than this
         await asyncio.wait([reading], timeout=10 * _TICK)
     finally:
-        _signal(process, signal.SIGKILL)  # also what it started and left behind
-        for task in work:
-            task.cancel()
-        await asyncio.gather(*work, return_exceptions=True)
-        await _left(process)
-        # A child that escaped the group may hold the pipes: do not wait for their end.
-        transport = getattr(process, "_transport", None)
-        if transport is not None:
-            transport.close()
+        await _end(process, work)
+
+
+async def _end(process: asyncio.subprocess.Process, work: list[asyncio.Task[None]]) -> None:
+    _signal(process, signal.SIGKILL)  # also what it started and left behind
+    for task in work:
+        task.cancel()
+    await asyncio.gather(*work, return_exceptions=True)
+    await _left(process)
+    # A child that escaped the group may hold the pipes: do not wait for their end.
+    transport = getattr(process, "_transport", None)
+    if transport is not None:
+        transport.close()
 
 
 async def _left(process: asyncio.subprocess.Process) -> bool:
