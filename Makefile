@@ -127,7 +127,7 @@ test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/lsp-np
 
 test: .venv/.installed ## all tests
 	@$(MAKE) --no-print-directory --jobs=4 test-parts
-	$(BIN)/python scripts/run_tests.py $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
+	$(BIN)/python scripts/run_tests.py $$(( 2 * $$(getconf _NPROCESSORS_ONLN) ))  # many tests wait for time to pass
 
 check: .venv/.installed ## lint, types, import layers, generated docs
 	@$(MAKE) --no-print-directory --jobs=2 check-types check-rest
