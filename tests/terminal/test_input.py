@@ -267,6 +267,26 @@ async def test_compacting_shows_what_was_gained(tmp_path: Path) -> None:
         await until(pilot, "compacted before the next request")
 
 
+async def test_a_message_that_is_sent_while_the_conversation_is_compacted_goes_out_afterwards(tmp_path: Path) -> None:
+    looks = [reply(call(f"l{n}", "list_files", path="."), usage=UsageChunk(20_000 * (n + 1), 10)) for n in range(4)]
+    slowly = reply("They looked. " * 10, faults=Faults(pause=0.1))
+    app = terminal(tmp_path, *looks, done(), slowly, done("d2", "More."), done("d3", "Still more."))
+    async with app.run_test(size=(100, 50)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
+        await say(pilot, "/compact")
+        await until(pilot, "Compacting …")
+        while app.session.task is None:
+            await pilot.pause(0.01)
+        await say(pilot, "on")
+        await until(pilot, "queued")
+        await until(pilot, "More.")
+        shown = await until(pilot, "Enter accepts")
+        assert shown.count("› on") == 1 and "queued" not in shown
+
+
 async def test_what_is_to_be_compacted_is_compacted_once_also_by_another_model(tmp_path: Path) -> None:
     looks = [reply(call(f"l{n}", "list_files", path="."), usage=UsageChunk(20_000 * (n + 1), 10)) for n in range(4)]
     app = terminal(tmp_path, *looks, done(), reply("They looked."), done("d2", "More."), done("d3", "Still more."))

@@ -13,6 +13,7 @@ import pytest
 
 from joey.app.services import Choices
 from joey.effects import SubtaskStarted
+from joey.errors import UsageError
 from joey.journal.records import ChildOpened, MessageAdded, RunBegan, TaskOpened, UserSaid
 from joey.messages import Message, TextBlock, ToolUseBlock
 from joey.terminal.screen.answering import KeyGate
@@ -192,7 +193,7 @@ async def test_after_ctrl_c_an_empty_line_sends_nothing_where_nothing_waits(tmp_
     async with plain(services) as terminal:
         assert "queued" not in await interrupted(terminal)
         terminal.type("/unqueue\n")
-        await terminal.until("No message waits for the model.")
+        await terminal.until("No message is waiting for the model.")
         terminal.type("\n")
         await terminal.until(NOTHING)
     assert len(services.kit.provider.requests) == 1
@@ -240,6 +241,38 @@ async def test_what_waits_when_ctrl_d_quits_is_named_and_shown_again(tmp_path: P
         assert "› hurry  (queued; /unqueue takes it back)" in await terminal.until(OFFER)
 
 
+# A task that cannot be resumed
+
+
+class BrokenElsewhere(ScratchServices):
+    """In other folders the settings cannot be read."""
+
+    def profile(self, kept: str = "") -> str:
+        if self.folder != self.kit.workspace:
+            raise UsageError("config.toml is no TOML")
+        return super().profile(kept)
+
+
+async def test_a_task_that_cannot_be_resumed_leaves_the_one_on_the_screen(tmp_path: Path) -> None:
+    services = BrokenElsewhere(tmp_path, [reply("Here."), reply("Still here.")])
+    other = tmp_path / "other"
+    other.mkdir()
+    with services.kit.store.open("b") as task:
+        task.append(TaskOpened("b", "Elsewhere.", str(other), "code", "scripted/model", "native"))
+        task.append(MessageAdded(Message("user", (TextBlock("Elsewhere."),))))
+    app = screen(services)
+    async with app.run_test(size=(110, 40)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Here.")
+        before = app.session.services.folder
+        await say(pilot, "/resume b")
+        await until(pilot, "config.toml")
+        assert app.session.services.folder == before and app.session.choices.resume != "b"
+        await say(pilot, "and on")
+        await until(pilot, "Still here.")
+    assert "and on" in str(services.kit.sent[-1]) and "Elsewhere." not in str(services.kit.sent[-1])
+
+
 # An empty Enter
 
 
@@ -271,7 +304,7 @@ async def test_an_empty_enter_decides_nothing_that_was_left_undecided(
     services = left_at(tmp_path, *calls, begun=bool(calls) and calls != (COMMAND,))
     app = screen(services, "t")
     async with app.run_test(size=(110, 40)) as pilot:
-        assert "press Enter" not in await until(pilot, "It waits for you: type a message to continue.")
+        assert "press Enter" not in await until(pilot, "It is waiting for you: type a message to continue.")
         await pilot.press("enter")
         await until(pilot, NOTHING)
         await pilot.press("enter")
@@ -285,7 +318,7 @@ async def test_an_empty_enter_decides_nothing_that_was_left_undecided(
 async def test_in_plain_lines_an_empty_line_decides_nothing_that_was_left_undecided(tmp_path: Path) -> None:
     services = left_at(tmp_path, COMMAND)
     async with plain(services, "t") as terminal:
-        await terminal.until("It waits for you: type a message to continue.")
+        await terminal.until("It is waiting for you: type a message to continue.")
         terminal.type("\n")
         await terminal.until(NOTHING)
         assert not services.events

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.markdown import Markdown
 from rich.text import Text
 
-from joey.effects import Todo
+from joey.effects import SubtaskStarted, Todo
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
@@ -41,6 +41,7 @@ from joey.events import (
     UserMessageQueued,
 )
 from joey.frames import users_words
+from joey.journal.records import ChildOpened, MessageAdded, Record
 from joey.messages import (
     ImageBlock,
     Message,
@@ -56,7 +57,7 @@ from joey.system.visible import as_on_screen, visible
 from joey.task import wording
 from joey.task.wording import ACCEPTED, SHOWN
 from joey.terminal.drawing import FOLDED, MAX_WIDTH, Look, draw, draw_diff, draw_request, headline
-from joey.terminal.resumed import entries_of
+from joey.terminal.resumed import entries_of, resumed_entries
 from joey.terminal.screen.look import ScreenLook, request_keys
 from joey.terminal.screen.menu import completions, word_to_complete
 from joey.terminal.screen.prompt import History
@@ -298,6 +299,31 @@ def test_a_subtask_that_comes_back_in_a_resumed_task_looks_interrupted_only_unti
     assert "interrupted" in drawn(transcript.entries[-1])
     transcript.apply("t", ToolRunFinished("c", "new_task", ToolResult((TextBlock("Subtask x completed."),))))
     assert "✓ new_task" in drawn(transcript.entries[-1]) and "interrupted" not in drawn(transcript.entries[-1])
+
+
+def test_the_result_of_a_call_that_comes_back_is_not_shown_with_a_call_of_its_subtask() -> None:
+    """In text protocols the calls of each task are call_1, call_2 …"""
+    started = SubtaskStarted("code", "A part.")
+    journals: dict[str, list[Record]] = {
+        "t": [
+            MessageAdded(Message("assistant", (ToolUseBlock("call_1", "new_task", {"message": "A part."}),))),
+            ChildOpened("c", "call_1", started),
+        ],
+        "c": [MessageAdded(Message("assistant", (ToolUseBlock("call_1", "execute_command", {"command": "make"}),)))],
+    }
+    transcript = Transcript()
+    transcript.show_earlier("t", resumed_entries("t", lambda task_id: journals[task_id]))
+    transcript.apply("t", ToolRunFinished("call_1", "new_task", ToolResult((TextBlock("Subtask c completed."),))))
+    cards = {entry.name: drawn(entry) for entry in transcript.entries if isinstance(entry, Card)}
+    assert "✓ new_task" in cards["new_task"]
+    assert "interrupted" in cards["execute_command"] and "completed" not in cards["execute_command"]
+
+
+def test_of_two_messages_with_the_same_words_the_one_that_was_not_read_is_queued() -> None:
+    transcript = fold(UserMessageQueued("go on"), UserMessageQueued("go on"))
+    transcript.unheard = ["go on"]
+    transcript.apply("t", TurnStarted(1))
+    assert [entry.queued for entry in transcript.entries if isinstance(entry, UserText)] == [False, True]
 
 
 def test_a_message_that_came_too_late_for_a_request_is_still_queued() -> None:

@@ -69,9 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     _forget_relative_programs()
     args = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _run(args)
-        sys.stdout.flush()  # here what cannot be written can still be reported
-        return code
+        try:
+            return _run(args)
+        finally:
+            sys.stdout.flush()  # here what cannot be written can still be reported, also help, which exits
     except JoeyError as error:
         return _fail(str(error), 2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
@@ -100,7 +101,11 @@ def _reason(error: OSError) -> str:
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) and error.filename is None:
         return f"the output cannot be written: {error.strerror}; make room, or send it elsewhere"
-    return f"{error.filename!r} cannot be used: {error.strerror}" if error.filename is not None else str(error)
+    return (
+        f"{error.filename!r} cannot be used: {error.strerror}"
+        if error.filename is not None
+        else str(error) or type(error).__name__
+    )
 
 
 def _current_folder_exists() -> bool:

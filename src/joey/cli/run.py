@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import select
 import sys
 from pathlib import Path
@@ -70,18 +71,24 @@ def run(args: argparse.Namespace) -> int:
 def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> int:
     setup = prepare_task(options)
     for warning in setup.servers.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        _report(f"warning: {warning}")
     denied = _DeniedCalls(_needed(printing_json(sys.stdout)) if as_json else _wanted(printing(sys.stderr)))
     finished = asyncio.run(_finished(setup, prompt, denied.watch))
     if as_json and finished.outcome == "error":
-        print(f"joey: {finished.message}", file=sys.stderr)
+        _report(f"joey: {finished.message}")
     if denied.names:
-        print(f"note: {denied}", file=sys.stderr)
+        _report(f"note: {denied}")
     if left := left_in(setup.workspace):
-        print(f"note: {left}", file=sys.stderr)
+        _report(f"note: {left}")
     if not as_json and finished.outcome == "completed":
         print(finished.message)
     return EXIT_CODES[finished.outcome]
+
+
+def _report(line: str) -> None:
+    """Where nobody can read it, the result is still printed."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _needed(watch: Watcher) -> Watcher:

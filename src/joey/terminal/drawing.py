@@ -146,7 +146,7 @@ def _todo_lines(todos: tuple[Todo, ...]) -> str:
 
 def _card(card: Card, look: Look) -> RenderableType:
     if card.display.role == "result" and (card.state != "failed" or card.status == DECLINED):
-        head = result_heading(proposed=card.state != "done", of_subtask=card.of_subtask, is_plan=card.is_plan)
+        head = result_heading(proposed=card.state != "done", of_subtask=bool(card.subtask), is_plan=card.is_plan)
         head = inked("✗ Plan", "bold red").append(f"  {DECLINED}", "red") if card.status else head
         return look.under(head, look.prose(card.summary))
     if card.state != "failed" and card.display.role == "question":

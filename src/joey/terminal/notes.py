@@ -43,7 +43,7 @@ def note_on(event: events.Event) -> NoteParts | None:
         case events.HookReported() | events.CheckFinished():
             return _on_hook(event) if isinstance(event, events.HookReported) else _on_check(event)
         case events.TaskAborted(reason):
-            return f"Stopped: {reason}", "note"
+            return f"Stopped: {reason}" if reason else "Stopped.", "note"
         case events.TaskFinished("cancelled", message) if message.startswith(PLAN_STOPPED):
             return f"Stopped: {message}.", "note"
         case events.TaskFinished(outcome, message) if outcome != "completed":

@@ -102,7 +102,7 @@ def _subtask(opened: records.ChildOpened, read: Callable[[str], Iterable[records
     done = [entry for entry in done if entry is not first]  # those are the instructions
     for entry in done:
         if isinstance(entry, Card):
-            entry.of_subtask = True
+            entry.subtask = entry.subtask or opened.child_id  # of a subtask of its own, maybe
     return [*([Note(*started)] if started else []), words, *done]
 
 

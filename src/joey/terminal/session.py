@@ -181,7 +181,7 @@ class Session:
         """End the task that waits for the user, and do this when it has ended."""
         self.when_ended(then)
         if self.task is not None and self.waits:
-            self.task.send(Cancel())
+            self.task.send(Cancel("another command was given"))
 
     def began(self, task: TaskHandle) -> None:
         self.task = task
@@ -281,15 +281,13 @@ class Session:
     def resume(self, start: str) -> TaskState:
         """Resume a task with the next message. JoeyError if there is none, and all stays as it is."""
         task_id, state, opened = self.services.state(start)
-        self._last_context = None
-        self.services = self.services.in_folder_of(opened)
-        self.history = InputHistory(self.services.storage / "said.jsonl", self.services.folder)
-        self.choices = replace(self.services.choices_for(opened, named=self._named), resume=task_id)
-        self._named = False
-        profile = self.services.profile(state.allowed.profile)
-        model = self.choices.model or ""
-        usage, cost = self.services.spent(task_id)
-        status = Status(state.mode, model, profile, "", usage, state.spending.last_usage, cost)
+        services = self.services.in_folder_of(opened)
+        choices = replace(services.choices_for(opened, named=self._named), resume=task_id)
+        profile = services.profile(state.allowed.profile)
+        usage, cost = services.spent(task_id)
+        status = Status(state.mode, choices.model or "", profile, "", usage, state.spending.last_usage, cost)
+        self.services, self.choices, self._named, self._last_context = services, choices, False, None
+        self.history = InputHistory(services.storage / "said.jsonl", services.folder)
         self._seen, self._known = self._written(), len(state.messages)
         self.status = after(status, TodosChanged(tuple(state.todos)))
         return state
@@ -316,7 +314,7 @@ class Session:
             return "Type a message, or press Enter to continue: what is queued is sent with it."
         if self.enter_continues:
             return "Type a message, or press Enter to continue."
-        return f"{'It is finished;' if left.is_finished else 'It waits for you:'} type a message to continue."
+        return f"{'It is finished;' if left.is_finished else 'It is waiting for you:'} type a message to continue."
 
     def take_back(self) -> str | None:
         """Forget the last message that no model has read; None if there is none."""

@@ -29,7 +29,7 @@ from joey.terminal.subtasks import step_lines
 
 _TASKS_SHOWN = 15
 _MODELS_SHOWN = 30
-NOTHING_QUEUED = "No message waits for the model."
+NOTHING_QUEUED = "No message is waiting for the model."
 TYPE_TO_CONTINUE = "Nothing was sent: type a message to continue."
 CHOOSE_TASK = "/resume"
 """The command that lets the user choose a task."""
@@ -113,12 +113,12 @@ def run_command(front: Front, line: str) -> str:
     command = COMMANDS.get(ALIASES.get(name, name))
     if command is None:
         return _unknown(name, front.session.services.commands())
+    session, again = front.session, front.session.warned_of
+    session.warned_of = ""
     try:
         reply = command[1](front, rest.strip())
     except JoeyError as error:
         return str(error)
-    session, again = front.session, front.session.warned_of
-    session.warned_of = ""
     if reply is not _BUSY or not session.waits:
         return reply
     if session.task is not None and session.task.running_commands and again != line:

@@ -113,7 +113,8 @@ class Card(Entry):
     """How it failed, in a few words: `exit code 2`, `interrupted`."""
     display: Display = field(default_factory=Display)
     known_summary: str = ""
-    of_subtask: bool = False
+    subtask: str = ""
+    """The id of the subtask that made the call."""
     is_plan: bool = False
     """Whether the result that it reports is a plan, which is carried out once it is accepted."""
 
@@ -197,7 +198,7 @@ class Transcript:
         self.entries += entries
         for card in entries:
             if isinstance(card, Card) and card.status == INTERRUPTED:
-                self._cards[task_id, card.call_id] = card
+                self._cards[card.subtask or task_id, card.call_id] = card
                 if elsewhere and not card.result:
                     card.state, card.status = "running", ELSEWHERE
 
@@ -282,10 +283,13 @@ class Transcript:
 
     def _read(self) -> list[Entry]:
         """The model has read what is not `unheard`."""
-        read = [message for message in self.waiting if message.text not in self.unheard]
-        self.waiting = [message for message in self.waiting if message.text in self.unheard]
-        for message in read:
-            message.queued = False
+        left = [*self.unheard]
+        for message in reversed(self.waiting):  # they are read in turn: of two with the same words the last one waits
+            message.queued = message.text in left
+            if message.queued:
+                left.remove(message.text)
+        read = [message for message in self.waiting if not message.queued]
+        self.waiting = [message for message in self.waiting if message.queued]
         return [*read]
 
     def _start(self, task_id: str, event: events.TaskStarted) -> list[Entry]:
@@ -406,7 +410,7 @@ class Transcript:
 
     def _new_card(self, task_id: str, call_id: str, name: str) -> Card:
         card = self._cards[task_id, call_id] = Card(call_id, name, display=self._display_of(name))
-        card.of_subtask = self.is_subtask(task_id)
+        card.subtask = task_id if self.is_subtask(task_id) else ""
         self.add(card)
         return card
 

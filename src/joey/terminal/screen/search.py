@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from joey.terminal.screen.line import Line
 from joey.terminal.screen.places import MAX_PLACES, FoundPlace
+from joey.terminal.screen.survival import Survives
 
 PAUSE = 0.05
 """For how many seconds no key must come before the words are looked for: those that came while a long conversation was
@@ -23,7 +24,7 @@ searched are one search, and not one for each."""
 _NOT_ALL = "no match · a long output is not searched whole: see its card"
 
 
-class SearchBar(Horizontal):
+class SearchBar(Survives, Horizontal):
     """A line to type in, and which of the matches is in view."""
 
     @dataclass

@@ -79,9 +79,8 @@ class WorkingApp(DisplayApp):
             self._accepted = False
             self.transcript.unheard = self.session.queued
         self._touch(*self.transcript.apply(task_id, event))
-        if isinstance(event, TaskFinished) and task_id == self.session.choices.resume and self.transcript.waiting:
-            self.transcript.unheard = self.session.queued
-            self._touch(*self.transcript.keep_waiting())
+        if isinstance(event, TaskFinished) and task_id == self.session.choices.resume:
+            self._keep_waiting()
         before = self._activity
         now = activity_after(before, event, self.clock(), users_turn=bool(self.transcript.pending))
         self._activity = self._users_activity if now.is_idle else now
@@ -102,6 +101,12 @@ class WorkingApp(DisplayApp):
         if self.transcript.pending != self._requests or isinstance(event, ProfileChanged):
             self._show_request()
 
+    def _keep_waiting(self) -> None:
+        """What the model has not read when it stops goes out when the task is resumed."""
+        if self.transcript.waiting:
+            self.transcript.unheard = self.session.queued
+            self._touch(*self.transcript.keep_waiting())
+
     # Tasks
 
     @property
@@ -112,12 +117,24 @@ class WorkingApp(DisplayApp):
         self._worker = self._with_task(prompt, images, TaskHandle.run)
 
     def compact(self) -> None:
-        self._worker = self._with_task("", (), TaskHandle.compact)
+        self._worker = self._compact()
+
+    @work
+    async def _compact(self) -> None:
+        compacted = await self._open_for("", (), TaskHandle.compact)
+        if compacted and self.session.queued and not self.busy:
+            self._run()  # what was sent meanwhile
 
     @work
     async def _with_task(
         self, prompt: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle], Awaitable[object]]
     ) -> None:
+        await self._open_for(prompt, images, what)
+
+    async def _open_for(
+        self, prompt: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle], Awaitable[object]]
+    ) -> bool:
+        """Open the task and do this with it; False if that ended with an error, which is on the screen."""
         self._activity = Activity("waiting", "opening the task", self.clock())
         self._show_activity()
         try:
@@ -131,10 +148,12 @@ class WorkingApp(DisplayApp):
                 for message in early:
                     task.send(message)
                 await running
+            return True
         except JoeyError as error:
             self._note(str(error), "error")
             if self.session.task is None:
                 self._put_back(own_words(prompt), "The task was not opened")
+            return False
         except asyncio.CancelledError:
             if self.session.task is None:
                 self._put_back(own_words(prompt), "Stopped before the task was opened")
@@ -142,6 +161,7 @@ class WorkingApp(DisplayApp):
         finally:
             self._worker = None
             self._note(self.session.ended_with_it())
+            self._keep_waiting()
             self.session.ended()
             self._activity = self._users_activity
             self._show_activity()
@@ -183,7 +203,7 @@ class WorkingApp(DisplayApp):
     def _show_what_happened_elsewhere(self) -> None:
         if state := self.session.continued_elsewhere():
             self.show_task(state)
-            self._note("Another terminal has continued this task; this is how far it came.")
+            self._note("Another terminal has continued this task; this is where it got to.")
 
     @work(group="closing")
     async def close(self, why: str = "Joey was closed") -> None:
