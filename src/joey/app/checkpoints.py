@@ -13,7 +13,7 @@ from joey.checkpoints.restore import Restored, changed_at
 from joey.errors import JoeyError, UsageError
 from joey.journal.copies import branch
 from joey.journal.journal import Journal, read_journal, read_timed
-from joey.journal.records import CheckpointMade, RunEnded, TaskEnded
+from joey.journal.records import CheckpointMade, RunEnded, TaskEnded, merge_call
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.filenames import quoted
 from joey.task.config import new_task_id
@@ -146,9 +146,9 @@ def last_step(tasks: TaskStore, task_id: str) -> float:
                 last = at
             case CheckpointMade(call_id=call_id):
                 running.add(call_id)
-            case RunEnded(call_id=call_id) if call_id in running:
+            case RunEnded(call_id=call_id) if running & (ended := {call_id, merge_call(call_id)}):
                 last = at
-                running.discard(call_id)
+                running -= ended
             case TaskEnded() if running:
                 last = at
                 running.clear()

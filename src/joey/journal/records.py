@@ -287,6 +287,11 @@ class CheckpointMade:
     """What the user put back, quoted where names need it: an undo, a redo, an earlier checkpoint."""
 
 
+def merge_call(call_id: str) -> str:
+    """The id of the call that merges what the subtask of this call changed."""
+    return f"{call_id}-merge"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskEnded:
     """The task came to an end. It may be taken up again; then more records follow."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from joey.commands import Answer
 from joey.errors import JoeyError
 from joey.events import ToolCallFinished, ToolRunFinished, ToolRunStarted
-from joey.journal.records import ChildMerged, ChildOpened
+from joey.journal.records import ChildMerged, ChildOpened, merge_call
 from joey.messages import Shown, TextBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.system.worktree_notes import Worktree
@@ -35,11 +35,6 @@ from joey.tools.editing.merge import MergeParams, MergeWorktree, merge_actions
 from joey.tools.registry import ResolvedCall
 
 Ask = Callable[[ToolCallFinished, Judged], Awaitable[Answer]]
-
-
-def merge_call(call_id: str) -> str:
-    """The id of the call that merges what the subtask of this call changed."""
-    return f"{call_id}-merge"
 
 
 @dataclass(slots=True, eq=False)

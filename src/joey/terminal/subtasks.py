@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from rich.text import Text
 
 from joey import events
+from joey.journal.records import merge_call
 from joey.system.visible import one_line
-from joey.task.merges import merge_call
 from joey.terminal.notes import subtask_label
 from joey.terminal.status import added, money
 
