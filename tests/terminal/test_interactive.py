@@ -894,6 +894,19 @@ async def test_what_runs_in_the_background_does_not_end_by_looking_around(tmp_pa
         await until(pilot, "Ended with the task: sleep 600.")
 
 
+async def test_what_ends_in_the_background_looks_as_it_ended(tmp_path: Path) -> None:
+    fails, works = "sleep 6; echo crash; exit 7", "sleep 6; echo fine"
+    calls = [call(name, "execute_command", command=name, background=True) for name in (fails, works)]
+    app = terminal(tmp_path, reply("", *calls), done("d1", "They run."))
+    async with app.run_test(size=(120, 60)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        await until(pilot, f"Ended in the background, exit code 7: {fails}")
+        shown = await until(pilot, f"Ended in the background, exit code 0: {works}")
+        assert f"✗ execute_command  {fails}  exit code 7" in shown and "▌   crash" in shown
+        assert f"✓ execute_command  {works}" in shown
+
+
 async def test_another_model_can_be_chosen_where_the_task_has_stopped(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test() as pilot:

@@ -267,7 +267,7 @@ def test_a_command_in_the_background_does_not_look_finished_until_the_task_has_e
     transcript = fold(run, ToolRunFinished("c", "execute_command", result))
     assert words(draw(transcript.entries[0], Look())).startswith("● execute_command  sleep 300  in the background")
     transcript.apply("t", TaskFinished("completed"))
-    assert words(draw(transcript.entries[0], Look())) == "✓ execute_command  sleep 300\n  It ended with the task."
+    assert words(draw(transcript.entries[0], Look())) == "■ execute_command  sleep 300  ended with the task"
 
 
 def test_live_output_is_kept_only_to_a_limit() -> None:
@@ -433,7 +433,7 @@ def test_a_command_in_the_background_of_an_earlier_session_does_not_look_as_if_i
     call = ToolUseBlock("c", "execute_command", {"command": "sleep 300"})
     result = ToolResultBlock("c", (TextBlock("Command is still running. To end it with `kill -- -2`."),))
     [card] = entries_of([Message("assistant", (call,)), Message("user", (result,))])
-    assert drawn(card).split("\n")[0].startswith("✓ execute_command  sleep 300")
+    assert drawn(card).split("\n")[0].startswith("■ execute_command  sleep 300")
     assert "in an earlier session" in drawn(card) and "still running" not in drawn(card)
 
 

@@ -48,6 +48,7 @@ from joey.task.turn import Turns
 from joey.task.user_words import current_request
 from joey.task.window import Window
 from joey.tools.builtin.new_task import NewTask
+from joey.tools.shell.job import Job
 from joey.tools.shell.jobs import Jobs
 
 
@@ -221,13 +222,18 @@ class TaskHandle:
         return self._parts.toolbox.permissions.granted
 
     @property
+    def jobs(self) -> tuple[Job, ...]:
+        """What runs in the background."""
+        return self._parts.toolbox.memory[Jobs].running
+
+    @property
     def running_commands(self) -> tuple[str, ...]:
         """The commands that run in the background."""
-        return tuple(job.command for job in self._parts.toolbox.memory[Jobs].running)
+        return tuple(job.command for job in self.jobs)
 
     def stop_command(self, at: int) -> None:
         """End one of them."""
-        self._parts.toolbox.memory[Jobs].running[at].kill_now()
+        self.jobs[at].kill_now()
 
     @property
     def waits_for_message(self) -> bool:

@@ -43,7 +43,16 @@ MAX_WIDTH = 1_000
 """How much of each of them."""
 _SHORT = 120
 _WIDE_GAP = re.compile(r"[^\S\n]{9,}|\t{3,}")
-_SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "background": "●", "done": "✓", "failed": "✗"}
+_SIGNS = {
+    "growing": "○",
+    "ready": "○",
+    "waiting": "?",
+    "running": "●",
+    "background": "●",
+    "stopped": "■",
+    "done": "✓",
+    "failed": "✗",
+}
 _STYLES = {"growing": "yellow", "waiting": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}
 _TODO_SIGNS = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
 
@@ -179,7 +188,7 @@ def _state_words(card: Card) -> str:
         return "  approval required"
     if card.state == "background":
         return "  in the background (/jobs)"
-    if card.state == "running" and card.status:
+    if card.state in ("running", "stopped") and card.status:
         return f"  {card.status}"
     lines = line_count(card.content)
     return f"  {lines} lines" if card.state == "growing" and lines > 1 else ""

@@ -8,6 +8,7 @@ from joey import events
 from joey.system.visible import one_line
 from joey.task.wording import PLAN_STOPPED
 from joey.terminal.status import money
+from joey.tools.shell.job import Job
 
 NoteKind: TypeAlias = Literal["note", "warning", "error"]
 
@@ -50,6 +51,12 @@ def note_on(event: events.Event) -> NoteParts | None:
             return f"The task ended: {outcome}. {message}", "error" if outcome in ("error", "limit") else "note"
         case _:
             return _on_request(event)
+
+
+def note_on_job(job: Job) -> tuple[str, NoteKind]:
+    """The line about a command that has ended in the background."""
+    failed = job.exit is not None and job.exit.code
+    return f"Ended in the background, {job.exit}: {one_line(job.command)}", "error" if failed else "note"
 
 
 def _on_request(event: events.Event) -> NoteParts | None:

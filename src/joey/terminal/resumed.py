@@ -144,7 +144,7 @@ def entries_of(
                     pass
     for card in cards.values():
         if card.state == "background":
-            card.state, card.result = "done", "It ran in the background, in an earlier session."
+            card.state, card.status = "stopped", "ran in the background, in an earlier session"
         if card.state == "ready":  # only the result that was accepted has no answer
             card.state, card.status = ("done", "") if card.display.role == "result" else ("failed", INTERRUPTED)
     return entries

@@ -28,6 +28,7 @@ from joey.task.task import TaskHandle
 from joey.terminal.status import Status, after, after_beside
 from joey.terminal.subtasks import SubtaskTree
 from joey.terminal.users_commands import CommandLine
+from joey.tools.shell.job import Job
 
 KEPT = 1_000
 """How many lines the file has when it was cut."""
@@ -103,8 +104,8 @@ class Session:
         """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
         self._seen, self._known = self._written(), 0
         """How long the journal is as far as this terminal knows, and how many messages."""
-        self._background: tuple[str, ...] = ()
-        """The commands that ran in the background when they were counted last."""
+        self._background: tuple[Job, ...] = ()
+        """What ran in the background when it was counted last."""
         self._last_context: ContextView | None = None
         """What filled the window when the task ended; None if it was not worked on here."""
         self._to_compact: set[str] = set()
@@ -138,9 +139,13 @@ class Session:
 
     def count_jobs(self) -> bool:
         """Count the commands that run in the background; returns whether the status is another one now."""
-        self._background = self.task.running_commands if self.task is not None else ()
+        self._background = self.task.jobs if self.task is not None else ()
         before, self.status = self.status, replace(self.status, jobs=len(self._background))
         return before.jobs != self.status.jobs
+
+    def ended_jobs(self) -> list[Job]:
+        """What has ended in the background since it was counted last, while its task goes on."""
+        return [job for job in self._background if not job.is_running] if self.task is not None else []
 
     def note_status(self, task_id: str, event: Event) -> bool:
         """The status after an event of the task, or of a subtask; returns whether it is another one now. An event about
@@ -201,7 +206,7 @@ class Session:
     def ended_with_it(self) -> str:
         """Which commands ended because the task has, in a line; empty if there were none, or it was said already."""
         ended, self._background = self._background, ()
-        return f"Ended with the task: {', '.join(map(one_line, ended))}." if ended else ""
+        return f"Ended with the task: {', '.join(one_line(job.command) for job in ended)}." if ended else ""
 
     def ended(self) -> None:
         """The task has ended: what waited for that is done."""

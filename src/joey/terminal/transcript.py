@@ -16,11 +16,12 @@ from typing import Literal, TypeAlias
 from joey import events
 from joey.effects import Todo
 from joey.frames import is_users_answer, own_words
-from joey.messages import Shown, TextBlock, ToolResult
+from joey.messages import Shown, ShownText, TextBlock, ToolResult
 from joey.task.wording import ACCEPTED, PLAN_ACCEPTED, PLAN_DECLINED, SHOWN, UNDECIDED, is_users_no
-from joey.terminal.notes import NoteKind, note_on
+from joey.terminal.notes import NoteKind, note_on, note_on_job
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
+from joey.tools.shell.job import Job
 from joey.wire import ArgumentPath, JsonValue
 
 LONG_ANSWER = 4_000
@@ -95,7 +96,7 @@ class Reasoning(Entry):
     is_open: bool = True
 
 
-CallState: TypeAlias = Literal["growing", "ready", "waiting", "running", "background", "done", "failed"]
+CallState: TypeAlias = Literal["growing", "ready", "waiting", "running", "background", "stopped", "done", "failed"]
 
 
 @dataclass(slots=True, eq=False)
@@ -454,11 +455,21 @@ class Transcript:
                 yield text
         for (task, _), card in self._cards.items():
             if task == task_id and card.state == "background":
-                card.state, card.result = "done", "It ended with the task."
+                card.state, card.status = "stopped", "ended with the task"
                 yield card
             elif task == task_id and card.state not in ("done", "failed"):
                 card.state, card.status = "failed", INTERRUPTED
                 yield card
+
+    def job_ended(self, job: Job) -> list[Entry]:
+        """A command has ended in the background: its card says how, and so does a line, wherever the card is by now."""
+        running = (card for card in self._cards.values() if card.state == "background" and card.summary == job.command)
+        card = next(running, None)
+        if card is not None and job.exit is not None:
+            card.status = str(job.exit) if job.exit.code else ""
+            card.state, card.shown = "failed" if card.status else "done", (ShownText(job.output.for_user()),)
+        note = self.add(Note(*note_on_job(job)))
+        return [note] if card is None else [card, note]
 
     def _drop_turn(self) -> Iterable[Entry]:
         for entry in self.entries[self._turn_began :]:

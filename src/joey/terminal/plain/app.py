@@ -31,7 +31,7 @@ from joey.app.running import EXIT_CODES, run_headless
 from joey.app.services import Choices, Services
 from joey.commands import Cancel
 from joey.errors import JoeyError
-from joey.events import Event, TaskFinished
+from joey.events import Event, TaskFinished, ToolRunFinished, TurnStarted
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.permissions import Granted
@@ -39,6 +39,7 @@ from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import VisiblePieces, unfiltered, visible
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
+from joey.terminal.notes import note_on_job
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.plain.margin import BAR, INDENT, Margin, behind
 from joey.terminal.plain.writer import TAKES_BACK
@@ -217,6 +218,8 @@ class Plain:
         def watch(task_id: str, event: Event) -> None:
             for task, shown in self.session.subtasks.shown(task_id, event):
                 self.session.note_status(task, shown)
+            if isinstance(event, (TurnStarted, ToolRunFinished)):
+                self._show_ended_jobs()
             talk.watch(task_id, event)
 
         try:
@@ -229,6 +232,11 @@ class Plain:
         finally:
             self.session.ended()
         self._show_queued()
+
+    def _show_ended_jobs(self) -> None:
+        for job in self.session.ended_jobs():
+            self._print(note_on_job(job)[0])
+        self.session.count_jobs()
 
     async def _converse(self, task: TaskHandle, talk: Conversation, lines: LineSource) -> None:
         finished = await (converse(task, talk, lines.fd) if lines.is_keyboard else _read_to(task, talk, lines))

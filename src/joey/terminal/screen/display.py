@@ -198,6 +198,8 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
                 line.update(draw_activity(self._activity, self.clock(), max(10, self.size.width - 2)))
 
     def _count_jobs(self) -> None:
+        for job in self.session.ended_jobs():
+            self._touch(*self.transcript.job_ended(job))
         if self.session.count_jobs():
             self._show_status()
         (self._counter.resume if self.session.status.jobs else self._counter.pause)()
