@@ -99,6 +99,10 @@ class Running:
     def __init__(self, *commands: str) -> None:
         self.running_commands = commands
 
+    @property
+    def jobs(self) -> list[SimpleNamespace]:
+        return [SimpleNamespace(command=command, is_running=True) for command in self.running_commands]
+
     def stop_command(self, at: int) -> None:
         self.running_commands = (*self.running_commands[:at], *self.running_commands[at + 1 :])
 
