@@ -29,7 +29,7 @@ from joey.events import (
     UserMessageQueued,
 )
 from joey.journal.journal import read_journal
-from joey.journal.records import RunBegan
+from joey.journal.records import ModelSet, RunBegan
 from joey.journal.replay import replay
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.files import load_modes
@@ -540,3 +540,35 @@ async def test_a_subtask_has_the_role_and_the_tools_of_an_agent_file(tmp_path: P
     assert "You review and change nothing." in kit.provider.requests[1].system
     assert "not allowed in reviewer mode" in str(kit.provider.requests[2].messages[-1])
     assert "Result:\\nFine." in str(kit.sent) and not (kit.workspace / "x").exists()
+
+
+async def test_a_resumed_task_keeps_the_model_that_it_had_last(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [done()], label="openai/one")
+    await kit.run()
+    assert kit.task is not None
+    task_id = kit.task.id
+    kit.change(label="openai/two")
+    await kit.resume(task_id, [done()], "More.")
+    assert _opened_with(kit, task_id) == ("openai/two", None)
+    await kit.resume(task_id, [done()], "And more.")
+    records = [*read_journal(kit.store.journal_path(task_id))]
+    assert len([record for record in records if isinstance(record, ModelSet)]) == 1
+
+
+async def test_a_server_that_was_named_for_a_provider_is_not_forgotten_for_another_one(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [done()], label="openai/one", base_url="http://127.0.0.1:1/v1")
+    await kit.run()
+    assert kit.task is not None
+    task_id = kit.task.id
+    kit.change(label="openai/two")
+    await kit.resume(task_id, [done()], "More.")
+    assert _opened_with(kit, task_id) == ("openai/two", "http://127.0.0.1:1/v1")
+    kit.change(label="anthropic/three", base_url=None)
+    await kit.resume(task_id, [done()], "And more.")
+    assert _opened_with(kit, task_id) == ("openai/two", "http://127.0.0.1:1/v1")
+
+
+def _opened_with(kit: Kit, task_id: str) -> tuple[str, str | None]:
+    opened = replay(read_journal(kit.store.journal_path(task_id))).opened
+    assert opened is not None
+    return opened.model, opened.base_url

@@ -183,6 +183,14 @@ class ModeSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSet:
+    """The task goes on with this model, on the server that was named for it, if one was."""
+
+    model: str
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ProfileSet:
     """What may be done without asking is decided by this profile from now on; empty: by the settings."""
 
@@ -314,6 +322,7 @@ Record: TypeAlias = (
     | RunEnded
     | TurnEnded
     | ModeSet
+    | ModelSet
     | ProfileSet
     | PermissionGranted
     | PermissionRevoked

@@ -6,7 +6,7 @@ What belongs together is a part of the state, which folds the records that are i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from joey.effects import Todo
 from joey.journal.records import (
@@ -18,6 +18,7 @@ from joey.journal.records import (
     LeftOut,
     MessageAdded,
     MessagesHidden,
+    ModelSet,
     ModeSet,
     PermissionGranted,
     PermissionRevoked,
@@ -205,8 +206,8 @@ class TaskState:
                 self.calls.apply(record)
             case TurnEnded(usage, cost):
                 self.spending.count_turn(usage, cost)
-            case ModeSet(mode):
-                self.mode = mode
+            case ModeSet() | ModelSet():
+                self._set(record)
             case ProfileSet() | PermissionGranted() | PermissionRevoked():
                 self.allowed.apply(record)
             case TodosSet(todos):
@@ -218,6 +219,12 @@ class TaskState:
                 self.restored = tuple(dict.fromkeys((*self.restored, *restored)))
             case TaskEnded():
                 self.ended = record
+
+    def _set(self, record: ModeSet | ModelSet) -> None:
+        if isinstance(record, ModeSet):
+            self.mode = record.mode
+        elif self.opened is not None:
+            self.opened = replace(self.opened, model=record.model, base_url=record.base_url)
 
     def _miss(self, record: LeftOut) -> None:
         """A record that cannot be read. It may have taken back what was allowed before it, so that holds no more."""

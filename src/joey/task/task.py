@@ -20,7 +20,7 @@ from joey.effects import Todo
 from joey.errors import JoeyError, UsageError
 from joey.events import TaskFinished
 from joey.journal.journal import read_journal, read_timed
-from joey.journal.records import ChildOpened, ModeSet, ProfileSet, TaskOpened, TodosSet, UserSaid, path_text
+from joey.journal.records import ChildOpened, ModelSet, ModeSet, ProfileSet, TaskOpened, TodosSet, UserSaid, path_text
 from joey.journal.replay import TaskState, replay
 from joey.journal.store import TaskStore
 from joey.messages import Block, ImageBlock, ResultBlock
@@ -179,6 +179,8 @@ class TaskHandle:
             if remote is not None:
                 remote.resumes([message for message in new if message not in log.state.queued])
             _save_messages(log, new)
+            if other := _other_model(config, opened):
+                log.record(other)
             if mode is not None and mode != log.state.mode:
                 log.record(ModeSet(mode))
             if profile is not None and profile != log.state.allowed.profile:
@@ -372,6 +374,16 @@ def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:
     """The config of a task that exists: it keeps its protocol and its folder."""
     model = replace(config.model, protocol=get(opened.protocol))
     return replace(config, model=model, workspace=replace(config.workspace, folder=opened.folder))
+
+
+def _other_model(config: TaskConfig, opened: TaskOpened) -> ModelSet | None:
+    """What the task continues with, if that is not what it had: the next time it is resumed, it keeps that. A server
+    that was named for a provider stays known to the task while it uses another one."""
+    now = ModelSet(config.model.full_name, config.model.base_url)
+    same_provider = now.model.partition("/")[0] == opened.model.partition("/")[0]
+    if now == ModelSet(opened.model, opened.base_url) or (opened.base_url and not same_provider):
+        return None
+    return now
 
 
 def _next_request(state: TaskState) -> str:

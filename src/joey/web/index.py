@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from joey.effects import Todo
@@ -18,6 +18,7 @@ from joey.journal.records import (
     ChildOpened,
     LeftOut,
     MessagesHidden,
+    ModelSet,
     ModeSet,
     ProfileSet,
     Record,
@@ -105,6 +106,8 @@ class JournalIndex:
                 self._spend(usage, cost)
             case ModeSet(mode):
                 self.mode = mode
+            case ModelSet(model) if self.opened is not None:
+                self.opened = replace(self.opened, model=model)
             case ProfileSet(profile):
                 self.profile = profile
             case TodosSet(todos):
