@@ -78,11 +78,15 @@ def test_the_line_says_what_is_being_done(events: tuple[Event, ...], words: str)
     assert words in draw_activity(folded(*events), 0.0, 80).plain
 
 
-def test_the_clock_runs_from_the_users_last_word() -> None:
-    activity = after(folded(STARTED, TurnStarted(1), now=10.0), TurnStarted(2), 60.0)
-    assert "1 min 25 s · Esc to interrupt" in draw_activity(activity, 95.0, 80).plain
+def test_the_clock_runs_from_the_beginning_of_what_is_done() -> None:
+    turn = folded(STARTED, TurnStarted(1), now=10.0)
+    assert "1 min 25 s · Esc to interrupt" in draw_activity(turn, 95.0, 80).plain
+    runs = after(turn, ToolRunStarted("c", "execute_command", "make"), 95.0)
+    assert "running make · 2 s" in draw_activity(runs, 97.0, 80).plain
+    waits = after(runs, ToolRunFinished("c", "execute_command", ToolResult(())), 100.0)
+    assert "waiting for the model · 1 s" in draw_activity(waits, 101.0, 80).plain
     answered = after(
-        after(activity, ApprovalRequested("a", "c", "x", {}, "why"), 96.0), ApprovalAnswered("a", True), 100.0
+        after(turn, ApprovalRequested("a", "c", "x", {}, "why"), 96.0), ApprovalAnswered("a", True), 100.0
     )
     assert "5 s" in draw_activity(answered, 105.0, 80).plain
     assert [duration(seconds) for seconds in (0.9, 61, 3_700)] == ["0 s", "1 min 1 s", "1 h 1 min"]

@@ -385,6 +385,12 @@ async def test_a_word_quits(tmp_path: Path, word: str) -> None:
         ("one", "zq", "one", True),
         ("abcdef", "03lx", "abcef", True),
         ("one two six", "0wdw", "one six", True),
+        ("abc def", "x", "abc de", True),
+        ("abc def", "0$x", "abc de", True),
+        ("abc def", "$D", "abc de", True),
+        ("abc", "xxxx", "", True),
+        ("one two", "bdw", "one ", True),
+        ("one two", "$a!", "one two!", False),
     ],
 )
 async def test_vim_keys_move_and_change(tmp_path: Path, text: str, keys: str, left: str, normal: bool) -> None:
@@ -397,7 +403,7 @@ async def test_vim_keys_move_and_change(tmp_path: Path, text: str, keys: str, le
         prompt.move_cursor(prompt.document.end)
         await pilot.press("escape", *({" ": "space", "!": "exclamation_mark"}.get(key, key) for key in keys))
         assert prompt.text == left
-        assert prompt.border_subtitle == ("NORMAL" if normal else "")
+        assert prompt.border_subtitle == "NORMAL" if normal else "project" in str(prompt.border_subtitle)
 
 
 async def test_without_the_setting_escape_is_no_mode(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@
       |                                        |  ^ RetryScheduled, RequestDelayed: counts down to the next attempt
       +---- a request, the end of the task ----+
 
-The clock runs from the user's last word: it tells how long they have waited. While idle there is nothing to draw, and
-nobody needs a timer.
+The clock runs from the beginning of the turn, or of what runs: a command that has just begun does not look as if it
+hung. While idle there is nothing to draw, and nobody needs a timer.
 """
 
 from __future__ import annotations
@@ -72,10 +72,11 @@ def _after(activity: Activity, event: events.Event, now: float) -> Activity:
             | events.QuestionAnswered()
             | events.CompletionAnswered()
             | events.ContinueAnswered()
+            | events.TurnStarted()
+            | events.ToolRunFinished()
+            | events.CheckFinished()
         ):
             return Activity("waiting", _WAITING, since=now)
-        case events.TurnStarted():
-            return Activity("waiting", _WAITING, since=activity.since)
         case events.RetryScheduled(_, seconds, reason):
             what = one_line(reason).rstrip(".")
             return Activity("waiting", what, since=activity.since, until=now + seconds)
@@ -100,12 +101,12 @@ def _after(activity: Activity, event: events.Event, now: float) -> Activity:
             return Activity("writing", _written(name), activity.since, call_id=call_id, name=name)
         case events.ToolCallDelta(call_id, path, text) if activity.call_id == call_id:
             return _grown(activity, path, text)
-        case events.ToolCallFinished() | events.ToolRunFinished() | events.CheckFinished():
+        case events.ToolCallFinished():
             return _doing(activity, "waiting", _WAITING)
         case events.CheckStarted(command):
-            return Activity("running", f"checking the edits: {one_line(command)}", activity.since)
+            return Activity("running", f"checking the edits: {one_line(command)}", now)
         case events.ToolRunStarted(_, name, summary):
-            return Activity("running", _running(name, summary), activity.since)
+            return Activity("running", _running(name, summary), now)
         case _:
             return activity
 

@@ -31,6 +31,7 @@ class VimKeys:
         """An operator or a `g` that the next key completes."""
         self._count = ""
         self.is_normal = False
+        self._subtitle = area.border_subtitle
 
     def took(self, key: str, character: str | None) -> bool:
         """Whether a key was vim's. In normal mode every character is."""
@@ -49,8 +50,12 @@ class VimKeys:
         return True
 
     def set_normal(self, *, normal: bool) -> None:
+        if normal and not self.is_normal:
+            self._subtitle = self._area.border_subtitle
+            row, column = self._area.cursor_location
+            self._area.move_cursor((row, max(0, column - 1)))
         self.is_normal = normal
-        self._area.border_subtitle = NORMAL if normal else ""
+        self._area.border_subtitle = NORMAL if normal else self._subtitle
         self._forget()
 
     def _forget(self) -> None:
@@ -76,8 +81,16 @@ class VimKeys:
             return
         for _ in range(times):
             step()
+            if not changes and command not in _INSERTS:
+                self._stand_on_character()
         if changes or command in _INSERTS:
             self.set_normal(normal=False)
+
+    def _stand_on_character(self) -> None:
+        """In normal mode the cursor is never behind the last character of a line."""
+        row, column = self._area.cursor_location
+        if column and column == len(self._area.document[row]):
+            self._area.move_cursor((row, column - 1))
 
     def _steps(self) -> Mapping[str, Callable[[], object]]:
         area = self._area
@@ -89,7 +102,7 @@ class VimKeys:
             "gg": lambda: area.move_cursor((0, 0)), "G": lambda: area.move_cursor(area.document.end),
             "x": area.action_delete_right, "D": area.action_delete_to_end_of_line,
             "C": area.action_delete_to_end_of_line,
-            "dd": area.action_delete_line, "dw": lambda: area.delete(area.cursor_location, self._next_word()),
+            "dd": area.action_delete_line, "dw": lambda: area.delete(area.cursor_location, self._word_end()),
             _WORD_END: area.action_delete_word_right,
             "db": area.action_delete_word_left,
             "d$": area.action_delete_to_end_of_line, "d0": area.action_delete_to_start_of_line,
@@ -100,10 +113,16 @@ class VimKeys:
         }  # fmt: skip
 
     def _next_word(self) -> tuple[int, int]:
-        """Where the next word begins; the end of the line if it has none."""
+        """Where the next word begins, if only in the next line."""
+        row, end = self._word_end()
+        is_last = end == len(self._area.document[row]) and row + 1 < self._area.document.line_count
+        return (row + 1, 0) if is_last else (row, end)
+
+    def _word_end(self) -> tuple[int, int]:
+        """Where the word and the space behind it end."""
         row, column = self._area.cursor_location
         found = _WORD.match(self._area.document[row], column)
-        return (row, found.end()) if found else (min(row + 1, self._area.document.line_count - 1), 0)
+        return row, found.end() if found else len(self._area.document[row])
 
     def _vertical(self, key: str) -> None:
         row, _ = self._area.cursor_location
