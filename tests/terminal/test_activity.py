@@ -85,9 +85,7 @@ def test_the_clock_runs_from_the_beginning_of_what_is_done() -> None:
     assert "running make · 2 s" in draw_activity(runs, 97.0, 80).plain
     waits = after(runs, ToolRunFinished("c", "execute_command", ToolResult(())), 100.0)
     assert "waiting for the model · 1 s" in draw_activity(waits, 101.0, 80).plain
-    answered = after(
-        after(turn, ApprovalRequested("a", "c", "x", {}, "why"), 96.0), ApprovalAnswered("a", True), 100.0
-    )
+    answered = after(after(turn, ApprovalRequested("a", "c", "x", {}, "why"), 96.0), ApprovalAnswered("a", True), 100.0)
     assert "5 s" in draw_activity(answered, 105.0, 80).plain
     assert [duration(seconds) for seconds in (0.9, 61, 3_700)] == ["0 s", "1 min 1 s", "1 h 1 min"]
 

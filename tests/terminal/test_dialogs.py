@@ -141,3 +141,33 @@ async def test_a_list_that_was_chosen_from_twice_at_once_ends_once(tmp_path: Pat
         await type_at_once(app, pilot, "\n\n\n")
         await until(pilot, "One", gone=True)
         assert chosen == ["1"] and "went wrong" not in on_screen(app)
+
+
+async def test_without_colour_the_chosen_line_of_a_list_is_underlined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = terminal(tmp_path)
+    tasks = [TaskLine(name, "completed", name, Path("/x"), 0.0) for name in ("One", "Two")]
+    async with app.run_test() as pilot:
+        app.push_screen(TaskPicker(tasks, "/x"))
+        await until(pilot, "Two")
+        assert "One" in underlined(app) and "Two" not in underlined(app)
+        await pilot.press("down")
+        await pilot.pause(0.1)
+        assert "Two" in underlined(app) and "One" not in underlined(app)
+
+
+def underlined(app: Interactive) -> str:
+    segments = [segment for strip in app.screen._compositor.render_strips() for segment in strip]
+    return "".join(segment.text for segment in segments if segment.style and segment.style.underline)
+
+
+async def test_keys_that_are_ahead_of_the_menu_take_nothing_from_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press("slash", "u")
+        await until(pilot, "/unqueue")
+        await type_at_once(app, pilot, "ndo now\n")
+        await until(pilot, "There is no task to undo changes of.")
+        assert not app.query_one(Prompt).text

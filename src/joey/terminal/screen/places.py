@@ -30,7 +30,7 @@ from joey.terminal.drawing import draw
 from joey.terminal.quoted import MARK, Quoted
 from joey.terminal.screen.look import Prose, ScreenLook
 from joey.terminal.scrollback import entry_text
-from joey.terminal.transcript import Card, Entry, Growing, ModelText
+from joey.terminal.transcript import Entry, Growing, ModelText
 
 MAX_PLACES = 1_000
 """How many places are looked for: the first letter of a word is everywhere in a long task."""
@@ -55,15 +55,14 @@ def pattern_of(words: str) -> re.Pattern[str] | None:
 
 
 def places(entries: Sequence[Entry], words: str) -> list[FoundPlace]:
-    """Where in the conversation these words are, the oldest place first: of very many, the last. Counted is what is
-    seen: a command's output is in its card once, though the model gets it, too. What no card shows is one place."""
+    """Where in the conversation these words are, the oldest place first: of very many, the last. Counted is what a
+    card shows in full: a command's output is there once, though the model gets it, too."""
     pattern, wanted = pattern_of(words), _letters(words)
     found: list[FoundPlace] = []
     for at in reversed(range(len(entries) if pattern else 0)):
         source = "" if entries[at].dropped else entry_text(entries[at])
         if pattern and source and wanted in _letters(source):
             count = sum(1 for _ in pattern.finditer(_seen_text(entries[at])))
-            count = count or (_hides_some(entries[at]) and bool(pattern.search(source)))
             found += [FoundPlace(at, nth) for nth in reversed(range(count))]
         if len(found) >= MAX_PLACES:
             break
@@ -73,11 +72,6 @@ def places(entries: Sequence[Entry], words: str) -> list[FoundPlace]:
 def _letters(text: str) -> str:
     """Letters and digits alone, which Markdown keeps whatever it does with its signs."""
     return _NO_LETTERS.sub("", html.unescape(text)).casefold()
-
-
-def _hides_some(entry: Entry) -> bool:
-    """Whether there is more to an entry than is drawn of it in full: what a tool returned to the model."""
-    return isinstance(entry, Card) and entry.display.role != "result"
 
 
 class _PlainCode(CodeBlock):

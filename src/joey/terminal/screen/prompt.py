@@ -144,7 +144,7 @@ class Prompt(Survives, TextArea):
         self._candidates = candidates
         self._folder = folder
         self._take_back = take_back
-        self._menu = Menu()
+        self._menu, self._menu_word = Menu(), ""
         self._intercept = intercept
         self._attached: list[ImageFile] = []
         self._shown: list[ImageFile] = []
@@ -212,6 +212,8 @@ class Prompt(Survives, TextArea):
         return True
 
     def _chose(self, key: str) -> bool:
+        if self._menu.found and self._word() != self._menu_word:
+            self.offer_again()  # keys that come in a burst are ahead of what follows from them
         shown = self._menu
         if not shown.found:
             return False
@@ -389,7 +391,7 @@ class Prompt(Survives, TextArea):
 
     def offer_again(self) -> None:
         """Look for completions again: there may be more by now."""
-        word = self._word()
+        word = self._menu_word = self._word()
         known = self._candidates(word[0]) if word else ()
         found = tuple(completions(word, known))
         if found != self._menu.found:
