@@ -129,8 +129,9 @@ test: .venv/.installed ## all tests
 	@$(MAKE) --no-print-directory --jobs=4 test-parts
 	$(BIN)/python scripts/run_tests.py $$(( 2 * $$(getconf _NPROCESSORS_ONLN) ))  # many tests wait for time to pass
 
+# Where the tests follow, what they use is fetched meanwhile.
 check: .venv/.installed ## lint, types, import layers, generated docs
-	@$(MAKE) --no-print-directory --jobs=2 check-types check-rest
+	@$(MAKE) --no-print-directory --jobs=3 check-types check-rest $(if $(CI),test-parts)
 
 check-types:
 	$(BIN)/mypy

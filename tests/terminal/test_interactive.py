@@ -905,6 +905,10 @@ async def test_what_ends_in_the_background_looks_as_it_ended(tmp_path: Path) -> 
         shown = await until(pilot, f"Ended in the background, exit code 0: {works}")
         assert f"✗ execute_command  {fails}  exit code 7" in shown and "▌   crash" in shown
         assert f"✓ execute_command  {works}" in shown
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
+        while app.busy:
+            await pilot.pause(0.02)
 
 
 async def test_another_model_can_be_chosen_where_the_task_has_stopped(tmp_path: Path) -> None:
