@@ -564,6 +564,23 @@ def test_a_page_has_the_colours_that_were_requested() -> None:
     assert missing_colour("a.txt", page, "A red text.") is missing_colour("a.html", page, "A button.") is None
 
 
+@pytest.mark.parametrize(
+    "filling",
+    ["A", "{", "}", "a{b", "<button ", "<style>", "<style>a{", "</style>", "<button class='a"],
+)
+def test_a_page_of_a_megabyte_is_looked_at_once(filling: str) -> None:
+    """A page with an image in it is such a one. What goes back over it for each character takes hours."""
+    page = f"<button>Hello</button> blue {filling * (1_000_000 // len(filling))}"
+    assert missing_colour("a.html", page, "Add a blue button.") is not None
+
+
+def test_only_what_is_in_a_style_is_a_rule() -> None:
+    page = "<button>Hello</button><script>button {{ blue }}</script><p>button { blue }</p>"
+    assert "The button in a.html is not blue." in (missing_colour("a.html", page, "Add a blue button.") or "")
+    styles = "<style>p { color: red }</style><STYLE media='screen'>@media print { p > button { color: blue } }"
+    assert missing_colour("a.html", page + styles, "Add a blue button.") is None
+
+
 async def test_of_an_empty_folder_nothing_is_sent_that_could_be_copied(tmp_path: Path) -> None:
     kit = small(tmp_path, write("w", "haiku.txt", "The sea.\n"), done("d"))
     await kit.run("Write a haiku into haiku.txt.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.json import read_json
@@ -32,7 +32,8 @@ _COLOUR = re.compile(
 _CODED_COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgb|hsl)a?\(")
 _TAGS = {"button": "button", "heading": "h[1-6]", "headline": "h[1-6]", "link": "a", "paragraph": "p", "table": "table"}
 _COLOURED = re.compile(rf"{_COLOUR.pattern} ({'|'.join(_TAGS)})\b", re.IGNORECASE)
-_RULE = re.compile(r"([^{}<>]+)\{([^{}]*)\}")
+_STYLE, _STYLE_END = re.compile(r"<style\b", re.IGNORECASE), re.compile(r"</style\b", re.IGNORECASE)
+_NAMES = re.compile(r"(?:class|id)=[\"']([^\"']*)")
 _PAGES = (".html", ".htm")
 _ASSERTION = re.compile(r"\bassert\w*")
 _TAKES_AWAY = re.compile(
@@ -166,21 +167,43 @@ def missing_colour(path: str, text: str, request: str) -> str | None:
 
 def _other_colour(path: str, text: str, request: str) -> str | None:
     """A part of a page that is to have a colour, and has not, although something else has."""
+    rules = [*_rules(text)]
     for colour, part in _COLOURED.findall(request):
-        tag = _TAGS[part.lower()]
-        elements = re.findall(rf"<{tag}\b[^>]*>", text, re.IGNORECASE)
-        if elements and not any(_has_colour(each, tag, colour.lower(), text) for each in elements):
-            how = f'It is with <{elements[0].strip("</> ").split()[0]} style="background-color: {colour.lower()}">.'
-            return f"The {part} in {quoted(path)} is not {colour.lower()}. {how}"
+        colour, tag = colour.lower(), _TAGS[part.lower()]
+        elements = [*_elements(text, tag)]
+        heads = [head for head, body in rules if colour in body.lower()]
+        if elements and not any(colour in each.lower() for each in elements) and not _selected(elements, tag, heads):
+            how = f'It is with <{elements[0].strip("</> ").split()[0]} style="background-color: {colour}">.'
+            return f"The {part} in {quoted(path)} is not {colour}. {how}"
     return None
 
 
-def _has_colour(element: str, tag: str, colour: str, text: str) -> bool:
-    """Whether it is in the element itself, or in a rule for it, its class or its id."""
-    names = [name for value in re.findall(r"(?:class|id)=[\"']([^\"']*)", element) for name in value.split()]
-    selector = re.compile("|".join([rf"(?<![\w.#-]){tag}\b", *(rf"[.#]{re.escape(name)}\b" for name in names)]))
-    rules = _RULE.findall(text)
-    return colour in element.lower() or any(colour in body.lower() and selector.search(head) for head, body in rules)
+def _selected(elements: Sequence[str], tag: str, heads: Sequence[str]) -> bool:
+    """Whether one of these selectors is for one of the elements, by its tag, a class or an id."""
+    names = {name for each in elements for value in _NAMES.findall(each) for name in value.split()}
+    selector = re.compile(rf"(?<![\w.#-]){tag}\b")
+    return any(selector.search(head) or not names.isdisjoint(re.findall(r"[.#]([\w-]+)", head)) for head in heads)
+
+
+def _elements(text: str, tag: str) -> Iterator[str]:
+    """The opening tags of a page."""
+    end = 0
+    for start in re.finditer(rf"<{tag}\b", text, re.IGNORECASE):
+        if start.start() >= end:
+            end = text.find(">", start.end()) + 1
+            if not end:
+                return
+            yield text[start.start() : end]
+
+
+def _rules(text: str) -> Iterator[tuple[str, str]]:
+    """The rules in the styles of a page: the selector, after its last `>`, and what is between the braces. Each
+    character is looked at a few times, however long the page is: it may have an image in it."""
+    for style in _STYLE.split(text)[1:]:
+        for part in _STYLE_END.split(style.partition(">")[2], maxsplit=1)[0].split("}"):
+            head, brace, body = part.rpartition("{")
+            if brace:
+                yield head[max(head.rfind("{"), head.rfind(">")) + 1 :], body
 
 
 def missing_imports(files: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
