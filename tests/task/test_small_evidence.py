@@ -91,6 +91,13 @@ def test_such_a_call_is_made_where_its_function_is_and_its_value_is_compared() -
     assert wrong_example(examples, "1.5\n'a'") == "shows that word('a') is 'a', not 'A'"
 
 
+def test_a_number_of_any_size_is_compared() -> None:
+    examples = examples_in("power(2, 3) should be 8.")
+    assert wrong_example(examples, str(10**400)) == f"shows that power(2, 3) is {10**400}, not 8"
+    assert wrong_example(examples, "8.0") is None
+    assert wrong_example(examples_in(f"power(10, 150) should be {10**150}."), f"+{10**150}") is None
+
+
 ADD = "def add(a, b):\n    return a - b\n"
 SHOULD = "add(2, 3) should be 5 but it is -1. Fix it."
 ADDS = 'python3 -c "from calc import add; print(repr(add(2, 3)))"'

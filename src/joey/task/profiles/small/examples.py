@@ -158,6 +158,9 @@ def _read(line: str) -> object:
 
 def _same(one: object, other: object) -> bool:
     numbers = (int, float)
-    if isinstance(one, numbers) and isinstance(other, numbers) and not isinstance(one, bool):
+    if one == other or not (isinstance(one, numbers) and isinstance(other, numbers)) or isinstance(one, bool):
+        return one == other
+    try:
         return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
-    return one == other
+    except OverflowError:  # a whole number that is too large for a float
+        return False
