@@ -498,8 +498,9 @@ async def test_a_reply_that_was_stopped_is_not_forgotten_when_the_user_goes_on(t
     assert (await running).outcome == "cancelled"
     await kit.resume(kit.task.id, [done()], text="do the second thing")
     note = next(block.text for block in kit.sent[-1].content if isinstance(block, TextBlock))
-    assert note.startswith("The user stopped your last reply") and "<reply>\nFirst" in note
-    assert wording.typed_words(note) == "", "it is none of the user's words"
+    assert note.startswith("Your last reply was stopped before it was complete") and "<reply>\nFirst" in note
+    before = "The user stopped your last reply, which is not in this conversation. It had come to this:\nFirst"
+    assert wording.typed_words(note) == wording.typed_words(before) == "", "they are none of the user's words"
 
 
 async def test_an_accepted_task_can_be_taken_up_again(tmp_path: Path) -> None:

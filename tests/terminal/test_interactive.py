@@ -347,11 +347,11 @@ async def test_a_plan_is_declined_and_looks_so_also_when_the_task_is_resumed(tmp
         await say(pilot, "plan it")
         await until(pilot, "n no: nothing is carried out, and the approval profile stays")
         await pilot.press("n")
-        screen = await until(pilot, "Stopped: the plan was declined. Nothing of it is carried out, and plan mode")
+        screen = await until(pilot, "Stopped: the plan was declined. None of it was carried out; plan mode")
         assert "✗ Plan  declined" in screen and "Open a port." in screen
         await say(pilot, f"/resume {app.session.choices.resume}")
         screen = await until(pilot, "What would you like")
-        assert "✗ Plan  declined" in screen and "Open a port." in screen
+        assert "✗ Plan  declined" in screen and "Open a port." in screen and "press Enter to continue" not in screen
 
 
 async def test_a_plan_that_is_declined_leaves_the_profile_that_the_status_line_shows(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ INTERRUPTED = (
     "itself. Check before you repeat it."
 )
 _STOPPED = "This call was stopped while it ran, so it may be half done. Until then it had printed:"
-_CUT_SHORT = "The user stopped your last reply, which is not in this conversation. It had come to this:"
+_CUT_SHORT = "Your last reply was stopped before it was complete, and is not in this conversation. It had got this far:"
+_CUT_SHORT_BEFORE = "The user stopped your last reply, which is not in this conversation. It had come to this:"
+"""In saved tasks; it need not have been the user."""
 UNDECIDED = "The task was interrupted before the user decided about this. If it still holds, call this tool again."
 NOT_RUN = "The task was interrupted before this call was made, so it was not made."
 DAMAGED = (
@@ -58,19 +60,19 @@ PLAN_DENIED = "Plan mode is on, so nothing is changed before the user has accept
 
 
 PLAN_ACCEPTED = "The user accepted the plan, "
-PLAN_DECLINED = "The user declined the plan: nothing of it is carried out, and "
-PLAN_STOPPED = "the plan was declined. Nothing of it is carried out, and "
-"""The same, in a line for the user."""
+PLAN_DECLINED = "The user declined the plan: "
+PLAN_STOPPED = "the plan was declined. "
+"""The same, in a line for the user. Saved tasks have other words after these."""
 
 
 def plan_declined(profile: str) -> str:
     """What the model is told, with the approval profile that is in force by then."""
-    return f"{PLAN_DECLINED}{_after_plan(profile)}. Wait for what they want instead."
+    return f"{PLAN_DECLINED}none of it was carried out, and {_after_plan(profile)}. Wait for what they want instead."
 
 
 def plan_stopped(profile: str) -> str:
     """What the user is told."""
-    return f"{PLAN_STOPPED}{_after_plan(profile)}"
+    return f"{PLAN_STOPPED}None of it was carried out; {_after_plan(profile)}"
 
 
 def _after_plan(profile: str) -> str:
@@ -237,8 +239,8 @@ CANNOT_WORK = "it cannot work as it is, so yes only tells the model why, which m
 """For the user, who is asked about such a call."""
 
 _OURS = (
-    PLAN_MODE, PLAN_MODE_OFF, PLAN_ACCEPTED, _RESTORED, _CUT_SHORT, DAMAGED, HEAR_FIRST, CUT_OFF, EMPTY_REPLY, _CHECKED,
-    _HOOK_ADDS, _NO_END_YET, _NO_SUCH_MODE, _NO_TOOL, _UNREADABLE,
+    PLAN_MODE, PLAN_MODE_OFF, PLAN_ACCEPTED, _RESTORED, _CUT_SHORT, _CUT_SHORT_BEFORE, DAMAGED, HEAR_FIRST, CUT_OFF,
+    EMPTY_REPLY, _CHECKED, _HOOK_ADDS, _NO_END_YET, _NO_SUCH_MODE, _NO_TOOL, _UNREADABLE,
 )  # fmt: skip
 
 
