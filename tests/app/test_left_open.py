@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from joey.app.left_open import left_open, take_back
 from joey.effects import SubtaskStarted
 from joey.journal.journal import read_journal
 from joey.journal.records import ChildOpened, MessageAdded, Record, TaskEnded, TaskOpened, UserSaid
 from joey.journal.store import TaskStore
-from joey.messages import Message, TextBlock, ToolUseBlock
+from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.task import wording
 
 
 class Tasks:
@@ -73,3 +76,19 @@ def test_a_request_of_a_subtask_waits_for_the_user_until_the_subtask_has_ended(t
     assert left_open("t", tasks.read).waits_for_user
     tasks.write("c", TaskEnded("completed", "Part."))
     assert not left_open("t", tasks.read).waits_for_user
+
+
+@pytest.mark.parametrize(
+    "stopped", [wording.plan_stopped("plan"), "the plan was declined. Nothing of it is carried out"]
+)
+def test_a_plan_that_was_declined_waits_for_what_the_user_wants_instead(tmp_path: Path, stopped: str) -> None:
+    tasks = Tasks(tmp_path)
+    plan = ToolUseBlock("d", "attempt_completion", {"result": "A plan."})
+    declined = ToolResultBlock("d", (TextBlock(wording.plan_declined("plan")),))
+    tasks.write("c", MessageAdded(Message("assistant", (plan,))))
+    tasks.write("c", MessageAdded(Message("user", (declined,))))
+    assert not left_open("c", tasks.read).waits_for_user
+    tasks.write("c", TaskEnded("cancelled", stopped))
+    assert left_open("c", tasks.read).waits_for_user
+    tasks.write("c", MessageAdded(Message("user", (TextBlock(wording.user_message("Only a test.")),))))
+    assert not left_open("c", tasks.read).waits_for_user

@@ -165,6 +165,26 @@ def test_requests_that_were_answered_are_named_in_order_and_the_first_is_no_long
     assert added.startswith("[What the user wrote after that") and "[words 3]" in addition
 
 
+@pytest.mark.parametrize(
+    "declined",
+    [wording.plan_declined("plan"), "The user declined the plan: nothing of it is carried out, and plan mode"],
+)
+def test_what_the_user_writes_after_declining_a_plan_is_the_next_request(declined: str) -> None:
+    talk = Talk("native")
+    talk._turn(_completion("d"), _result("d", declined))
+    talk.messages.append(Message("user", (TextBlock(wording.user_message("Only add a test.")),)))
+    talk.messages.append(Message("user", (TextBlock(wording.user_message("A short one.")),)))
+    assert [entry.begins for entry in user_entries(talk.messages)] == [True, True, False]
+    assert "Only add a test." in current_request(talk.messages)
+    talk.step("work")
+    talk.step("work")
+    state = TaskState(messages=talk.messages)
+    state.apply(MessagesHidden(hideable(talk.messages, 2), "In short."))
+    earlier, _, now, request, *_ = texts_of(visible(state)[0])
+    assert earlier.splitlines()[1:] == ["- request 0"]
+    assert now.startswith("[What the user wants now") and "Only add a test." in request
+
+
 def test_a_large_file_that_was_mentioned_is_named_and_words_and_images_stay_whole() -> None:
     image = ImageBlock("image/png", "AA==")
     file = TextBlock(f'<mentioned name="big.txt">\n{LONG}\n</mentioned>')

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from joey.journal.records import Record, UserSaid, UserTookBack
 from joey.journal.replay import TaskState, replay
 from joey.journal.store import TaskStore
+from joey.task.wording import PLAN_STOPPED
 from joey.tools.builtin import builtin_display
 
 Journal: TypeAlias = Callable[[str], Iterable[Record]]
@@ -28,7 +29,7 @@ class LeftOpen:
     """The messages that no model has read, as they go out."""
     is_finished: bool = False
     waits_for_user: bool = False
-    """Whether it was the user's turn: a request of the task, or of a subtask, stood open."""
+    """Whether it was the user's turn: a request of the task, or of a subtask, stood open, or a plan was declined."""
 
 
 def left_open(task_id: str, read: Journal) -> LeftOpen:
@@ -71,8 +72,10 @@ def _queued(states: Sequence[TaskState]) -> list[UserSaid]:
 
 
 def _waits_for_user(state: TaskState) -> bool:
-    """Whether the model had answered, or a request stood open. The calls of a reply are made in turn, so that is about
-    the first one without a result."""
+    """Whether the model had answered, a request stood open, or the user declined a plan and has not said what they want
+    instead. The calls of a reply are made in turn, so a request is about the first one without a result."""
+    if state.ended and state.ended.message.startswith(PLAN_STOPPED):
+        return True
     if not state.messages or state.messages[-1].role == "user" or (state.ended and state.ended.outcome == "completed"):
         return False
     made = state.calls

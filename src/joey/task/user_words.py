@@ -1,7 +1,7 @@
 """What the user wrote in a conversation: the request that is worked on, and those before it.
 
-A request is worked on until the model ends its turn, with attempt_completion or with a reply without a call. What the
-user writes until then adds to it; what they write after that is the next request. Joey frames the user's words wherever
+A request is worked on until the model ends its turn, with attempt_completion or with a reply without a call, or until
+the user declines its plan. What they write until then adds to it; what they write after that is the next request. Joey frames the user's words wherever
 something else could stand (joey.frames), so they are found by their frames. Without one they stand in the first message
 and after a reply without a call.
 """
@@ -83,8 +83,8 @@ def _entry(messages: Sequence[Message], place: int) -> UserEntry | None:
     if not content:
         return None
     words = (users_words(block.text) for block in content if isinstance(block, TextBlock))
-    begins = place == 0 or (replied is not None and _ended_turn(message, calls))
-    return UserEntry(place, tuple(content), "\n\n".join(filter(None, words)), begins)
+    ended = _ended_turn(message, calls) if replied is not None else before is None or _declines_plan(before)
+    return UserEntry(place, tuple(content), "\n\n".join(filter(None, words)), ended)
 
 
 def _in_message(message: Message, *, bare: bool) -> Iterator[Block]:
@@ -129,6 +129,14 @@ def _ended_turn(message: Message, calls: dict[str, ToolUseBlock]) -> bool:
             if ended and calls[block.tool_use_id].name == _DONE:
                 return True
     return False
+
+
+def _declines_plan(message: Message) -> bool:
+    """Whether the user declined a plan here. The task stops at that, so what they want instead is in a message after
+    this one."""
+    results = [block.content for block in message.content if isinstance(block, ToolResultBlock)]
+    texts = [part.text for content in results for part in content if isinstance(part, TextBlock)]
+    return any(text.startswith(wording.PLAN_DECLINED) for text in texts)
 
 
 def shown_words(entry: UserEntry, limit: int) -> str:
