@@ -36,7 +36,7 @@ from joey.modes.files import load_modes
 from joey.task import wording
 from joey.task.wording import SKIPPED
 from joey.testing.script import Failure, Faults, reply
-from task_kit import Kit, call, done, yes
+from task_kit import SMALL, Kit, call, done, yes
 
 
 def write(path: str, text: str = "x", call_id: str = "w") -> ToolUseBlock:
@@ -486,6 +486,40 @@ async def test_what_a_command_printed_before_it_was_stopped_is_not_lost(tmp_path
     assert (await running).outcome == "cancelled"
     await kit.resume(kit.task.id, [done()])
     assert "stopped while it ran" in text_of(results(kit)[0]) and "tick-42" in text_of(results(kit)[0])
+
+
+async def test_what_a_stopped_command_printed_is_cut_for_a_small_model(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [reply(call("x", "execute_command", command="seq 9999; echo last; sleep 60"))], **SMALL)
+    running = asyncio.create_task(kit.run())
+    while "last" not in str(kit.of(ToolRunProgressed)):  # noqa: ASYNC110 - what is waited for is a text that grows
+        await asyncio.sleep(0.01)
+    assert kit.task is not None
+    kit.task.send(Cancel())
+    assert (await running).outcome == "cancelled"
+    await kit.resume(kit.task.id, [done()])
+    text = text_of(results(kit)[0])
+    assert "stopped while it ran" in text and "last" in text and len(text) < 8192 // 2 + 200
+
+
+@pytest.mark.parametrize("printing", ["echo tick; ", ""])
+async def test_what_the_user_added_to_the_approval_of_a_stopped_command_is_not_lost(
+    tmp_path: Path, printing: str
+) -> None:
+    def user(request: Request) -> Answer:
+        text = "only this once" if isinstance(request, ApprovalRequested) else ""
+        return Answer(request.request_id, yes=True, text=text)
+
+    script = [reply(call("x", "execute_command", command=f"{printing}sleep 60"))]
+    kit = Kit(tmp_path, script, user=user, policy="ask")
+    running = asyncio.create_task(kit.run())
+    await kit.saw(ToolRunProgressed if printing else ToolRunStarted)
+    assert kit.task is not None
+    kit.task.send(Cancel())
+    assert (await running).outcome == "cancelled"
+    await kit.resume(kit.task.id, [done()])
+    words, text = results(kit)[0].content
+    assert words == TextBlock(wording.user_message("only this once")) and isinstance(text, TextBlock)
+    assert "tick" in text.text if printing else text.text == wording.INTERRUPTED
 
 
 async def test_a_reply_that_was_stopped_is_not_forgotten_when_the_user_goes_on(tmp_path: Path) -> None:

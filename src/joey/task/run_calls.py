@@ -199,24 +199,30 @@ class ToolRunner:
         try:
             ran = await execute(approved, self._log.folder)
         except asyncio.CancelledError:
-            self._keep_printed(call)
+            self._keep_printed(call, words)
             raise
         result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
         if result is not None:
             await self._end(call, approved, words, result)
 
-    def _keep_printed(self, call: ToolCallFinished) -> None:
-        """A call that is stopped: what it printed is not lost. Of one that printed nothing, nothing is known."""
-        if printed := self._toolbox.take_printed(call.call_id):
-            result = ToolResult((TextBlock(wording.stopped(printed)),), (ShownText(printed),), is_error=True)
+    def _keep_printed(self, call: ToolCallFinished, words: Sequence[ResultBlock]) -> None:
+        """A call that is stopped: neither what it printed is lost, nor what the user added to the approval. Of one
+        without either, nothing is known."""
+        printed = self._toolbox.take_printed(call.call_id)
+        if printed or words:
+            text = TextBlock(wording.stopped(printed) if printed else wording.INTERRUPTED)
+            result = ToolResult((text,), (ShownText(printed),) if printed else (), is_error=True)
+            result = from_outside(self._config.profile.limited(result))
+            result = replace(result, content=(*words, *self._changed_input(call), *result.content))
             with suppress(JournalError):
-                self._log.record(RunEnded(call.call_id, call.name, from_outside(result)))
+                self._log.record(RunEnded(call.call_id, call.name, result))
 
     async def _begin(self, call: ToolCallFinished, approved: Approved) -> tuple[ResultBlock, ...]:
         """Write down that a call begins; what the user added to the approval."""
         log, actions, comment = self._log, approved.judged.actions, approved.comment
         self._toolbox.grants.add(approved)
-        words = (TextBlock(wording.user_message(comment)), *await self._requests.expand(comment)) if comment else ()
+        said = (TextBlock(wording.user_message(comment)), *await self._requests.expand(comment)) if comment else ()
+        words = tuple(await resized(said, self._config.model))
         await keep_files(log, self._toolbox, call, actions)
         log.record(RunBegan(call.call_id, call.name))
         if changes_something(actions):

@@ -1,9 +1,9 @@
 """What the user wrote in a conversation: the request that is worked on, and those before it.
 
 A request is worked on until the model ends its turn, with attempt_completion or with a reply without a call, or until
-the user declines its plan. What they write until then adds to it; what they write after that is the next request. Joey frames the user's words wherever
-something else could stand (joey.frames), so they are found by their frames. Without one they stand in the first message
-and after a reply without a call.
+the user declines its plan. What they write until then adds to it; what they write after that is the next request. Joey
+frames the user's words wherever something else could stand (joey.frames), so they are found by their frames. Without
+one they stand in the first message and after a reply without a call.
 """
 
 from __future__ import annotations
