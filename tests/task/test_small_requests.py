@@ -28,6 +28,7 @@ from joey.task.profiles.small.problems import (
     problem_in,
     weakened,
 )
+from joey.task.profiles.small.python_source import python_source
 from joey.task.profiles.small.runaway import runs_away
 from joey.task.profiles.small.steps import Steps
 from joey.task.profiles.small.wrong_calls import wrong_calls
@@ -1087,13 +1088,38 @@ GREETING = "def greet(name, mark, loud=False):\n    return name + mark\n"
         ("greet('Ada', mark='?', quiet=True)", "greet has no parameter quiet"),
         ("greet('Ada', mark='?')", None),
         ("greet(*names)", None),
-        ("[greet for greet in names]; greet('Ada')", "greet needs mark as well"),
+        ("[greet('Ada') for greet in names]", None),
+        ("def main(greet):\n    return greet('Ada')", None),
+        ("def greet(name):\n    return name\n\ngreet('Ada')", None),
+        ("from names import *\ngreet('Ada')", None),
+        ("try:\n    from fast import greet\nexcept ImportError:\n    pass\ngreet('Ada')", None),
     ],
 )
 def test_a_call_that_a_function_does_not_take_is_found(call_text: str, problem: str | None) -> None:
     files = {"greeting.py": GREETING, "app.py": f"from greeting import greet\n\nnames = ['Ada']\n{call_text}\n"}
     found = [words for _, words in wrong_calls(files)]
     assert len(found) == (problem is not None) and all(problem in words for words in found if problem)
+
+
+@pytest.mark.parametrize(("parameters", "taken"), [("", "no arguments"), ("a", "1 argument:"), ("a, b", "2 arguments")])
+def test_how_many_arguments_a_function_takes_is_counted(parameters: str, taken: str) -> None:
+    ((_, words),) = wrong_calls({"a.py": f"def f({parameters}):\n    pass\n\n\nf(1, 2, 3)\n"})
+    assert f"f takes {taken}" in words
+
+
+def test_each_text_is_parsed_once_however_often_the_files_are_judged(tmp_path: Path) -> None:
+    files = {f"m{number}.py": f"def f{number}(a):\n    return {number}\n" for number in range(50)}
+    files["main.py"] = "from m1 import f1\n\nprint(f1(1))\n"
+    beside = Beside((FileBeside("main.py", files["main.py"], named=True),), tuple(files))
+    steps = Steps("Fix main.py: it fails.", tmp_path, files.get, beside=beside)
+    files["main.py"] = "from m1 import f1\n\nprint(f1(1, 2))\n"
+    (tmp_path / "main.py").write_text(files["main.py"], encoding="utf-8")
+    steps.ran([WritePath("main.py")], ToolResult((TextBlock("ok"),)))
+    step = steps.next
+    assert step is not None and "f1 takes 1 argument" in step.text
+    parsed = python_source.cache_info()
+    assert steps.next == step and steps.left is not None
+    assert python_source.cache_info().misses == parsed.misses and parsed.maxsize is not None
 
 
 def test_a_name_that_is_bound_twice_is_not_judged() -> None:

@@ -11,12 +11,14 @@ import ast
 import builtins
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.json import read_json
 from joey.bounded.formats.toml import read_toml
 from joey.bounded.formats.yaml import read_yaml
 from joey.system.filenames import quoted
+from joey.task.profiles.small.python_source import PythonSource, python_source, source_of, sources
 
 _ALWAYS_BOUND = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__path__", "__class__", "WindowsError"}
 READERS: Mapping[str, Callable[[str], object]] = {
@@ -34,6 +36,7 @@ _TAGS = {"button": "button", "heading": "h[1-6]", "headline": "h[1-6]", "link": 
 _COLOURED = re.compile(rf"{_COLOUR.pattern} ({'|'.join(_TAGS)})\b", re.IGNORECASE)
 _STYLE, _STYLE_END = re.compile(r"<style\b", re.IGNORECASE), re.compile(r"</style\b", re.IGNORECASE)
 _NAMES = re.compile(r"(?:class|id)=[\"']([^\"']*)")
+_MAX_KEPT = 64
 _PAGES = (".html", ".htm")
 _ASSERTION = re.compile(r"\bassert\w*")
 _TAKES_AWAY = re.compile(
@@ -53,11 +56,12 @@ _MISCOUNTS = (
 )
 
 
+@lru_cache(maxsize=_MAX_KEPT)
 def problem_in(path: str, text: str) -> str | None:
     """Why a file cannot be read as what its name says; None if it can, or nothing is known about such files."""
     try:
         if path.endswith(".py"):
-            return _unbound(path, ast.parse(text))
+            return _unbound(path, source_of(ast.parse(text)))
         if path.endswith(_SHELL) and (problem := miscount(text)):
             return f"{quoted(path)} counts wrongly: {problem}"
         if path.endswith("Makefile") and (found := _SPACES.search(text)):
@@ -208,61 +212,43 @@ def _rules(text: str) -> Iterator[tuple[str, str]]:
 
 def missing_imports(files: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """What these files, by path, take from each other although it is not there: where, from where, and in words."""
-    trees = {path: tree for path, text in files.items() if (tree := parsed(path, text)) is not None}
-    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in trees}
-    bound = {module: _bound(trees[path]) for module, path in modules.items()}
-    for path, tree in trees.items():
-        for module, name, verb in _taken_from(tree, bound):
-            if name not in bound[module] and f"{module}.{name}" not in modules:
+    known = sources(files)
+    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in known}
+    for path, source in known.items():
+        for module, name, verb in _taken_from(source, modules):
+            if name not in known[modules[module]].bound and f"{module}.{name}" not in modules:
                 words = f"{quoted(path)} {verb} {name} from {module}, but {quoted(modules[module])} has no {name}"
                 yield path, modules[module], words
 
 
-def _taken_from(tree: ast.Module, modules: Collection[str]) -> Iterator[tuple[str, str, str]]:
+def _taken_from(source: PythonSource, modules: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """The names that code takes from these modules, and how."""
-    imported = {
-        alias.asname or alias.name: alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for alias in node.names
-        if alias.name in modules
-    }
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    for node in ast.walk(tree):
-        match node:
-            case ast.ImportFrom(module=str(module), level=0) if module in modules:
-                yield from ((module, alias.name, "imports") for alias in node.names if alias.name != "*")
-            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Load()):
-                if name in imported and name not in stored and not attribute.startswith("__"):
-                    yield imported[name], attribute, "uses"
-            case _:
-                pass
+    for verb, place, name in source.taken:
+        if verb == "imports" and place in modules:
+            yield place, name, verb
+        elif verb == "uses" and place not in source.stored and not name.startswith("__"):
+            module = source.modules.get(place)
+            if module is not None and module in modules:
+                yield module, name, verb
 
 
 def import_for(path: str, text: str, files: Mapping[str, str]) -> str | None:
     """The line that a file of Python lacks: it uses a name that is defined in another of these files."""
-    tree = parsed(path, text)
-    name = _unbound_name(tree) if tree is not None else None
+    source = python_source(text) if path.endswith(".py") else None
+    name = _unbound_name(source) if source is not None else None
     if name is None:
         return None
-    for other, source in files.items():
-        module = other.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        defined = parsed(other, source) if other != path and not is_test(other) else None
-        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-        if defined is not None and any(isinstance(node, kinds) and node.name == name.id for node in defined.body):
-            return f"from {module} import {name.id}"
+    for other, defined in sources({each: files[each] for each in files if each != path and not is_test(each)}).items():
+        if name in defined.definitions:
+            module = other.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            return f"from {module} import {name}"
     return None
 
 
 def imports_of(text: str) -> set[str]:
     """The paths at which modules that Python code imports may be, if they belong to the workspace."""
-    tree = parsed("a.py", text)
-    found = set[str]()
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    source = python_source(text)
+    found = source.imports if source is not None else ()
     return {f"{name.replace('.', '/')}{end}" for name in found for end in (".py", "/__init__.py")}
 
 
@@ -274,39 +260,15 @@ def parsed(path: str, text: str) -> ast.Module | None:
         return None
 
 
-def _unbound(path: str, tree: ast.Module) -> str | None:
-    name = _unbound_name(tree)
+def _unbound(path: str, source: PythonSource) -> str | None:
+    name = _unbound_name(source)
     if name is None:
         return None
-    return f"{quoted(path)} uses {name.id} in line {name.lineno}, which is neither defined nor imported"
+    return f"{quoted(path)} uses {name} in line {source.loaded[name]}, which is neither defined nor imported"
 
 
-def _unbound_name(tree: ast.Module) -> ast.Name | None:
+def _unbound_name(source: PythonSource) -> str | None:
     """The first name that is used and bound nowhere in the file. Where names may come from elsewhere, none is."""
-    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
+    if source.has_star:
         return None
-    known = _bound(tree) | _ALWAYS_BOUND
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
-            return node
-    return None
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    """Every name that is bound anywhere in the file, in whatever scope."""
-    found = set[str]()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.arg(arg=name) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                found.add(name)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                found.add(name)
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                found |= {alias.asname or alias.name.partition(".")[0] for alias in names}
-            case ast.Global(names=names) | ast.Nonlocal(names=names):
-                found |= set(names)
-    return found
+    return next((name for name in source.loaded if name not in source.bound and name not in _ALWAYS_BOUND), None)
