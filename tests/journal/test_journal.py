@@ -18,6 +18,7 @@ from joey.journal.records import (
     MessageAdded,
     MessagesHidden,
     ModeSet,
+    ProfileSet,
     Record,
     ResultsShortened,
     RunBegan,
@@ -88,13 +89,17 @@ def test_a_task_cannot_be_open_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="nothing says who holds a lock")
-@pytest.mark.parametrize("shows_result", [True, False])
-def test_a_terminal_that_only_shows_a_result_is_said_to(tmp_path: Path, shows_result: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "profile", "shows_result"),
+    [("attempt_completion", "ask", True), ("attempt_completion", "plan", False), ("execute_command", "ask", False)],
+)
+def test_a_terminal_that_may_only_be_showing_a_result_is_said_to(
+    tmp_path: Path, name: str, profile: str, shows_result: bool
+) -> None:
     path = tmp_path / "j"
-    name = "attempt_completion" if shows_result else "execute_command"
     request = MessageAdded(Message("user", (TextBlock("Do it."),)))
     called = MessageAdded(Message("assistant", (ToolUseBlock("c", name, {}),)))
-    write(path, [OPENED, request, called, RunBegan("c", name)])
+    write(path, [OPENED, ProfileSet(profile), request, called, RunBegan("c", name)])
     ours, theirs = pty.openpty()
     hold = "import fcntl, sys; file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print('held'); input()"
     process = subprocess.Popen([sys.executable, "-uc", hold, str(path)], stdin=theirs, stdout=subprocess.PIPE)
@@ -108,7 +113,8 @@ def test_a_terminal_that_only_shows_a_result_is_said_to(tmp_path: Path, shows_re
         os.close(ours)
         os.close(theirs)
     assert f"process {process.pid} on /dev/pts/" in str(refused.value)
-    assert ("accept it there with Enter, or close it there" in str(refused.value)) == shows_result
+    words = "and may only be showing its result: accept it there, or close it there"
+    assert (words if shows_result else "; close it there first") in str(refused.value)
 
 
 def test_a_lock_that_outlives_a_killed_process_by_a_moment_is_waited_for(tmp_path: Path) -> None:

@@ -142,18 +142,21 @@ def _locked(file: int, timeout: float) -> bool:
 def _open_elsewhere(path: Path, file: int) -> JournalError:
     holder = _lock_holder(file)
     if " on " in holder and _shows_result(path):
-        words = "and only shows its result; accept it there with Enter, or close it there"
+        words = "and may only be showing its result: accept it there, or close it there"
         return JournalError(f"this task is open elsewhere ({holder}) {words}")
     return JournalError(f"this task is open elsewhere ({holder or path}); close it there first")
 
 
 def _shows_result(path: Path) -> bool:
-    """Whether whoever has this task open waits for no more than that the user accepts its result."""
+    """Whether whoever has this task open may wait for no more than that the user accepts its result. Checks and hooks
+    may still run before it is shown. A plan is not accepted like that."""
     try:
         state = replay(read_journal(path))
     except (OSError, JournalError):
         return False
     if state.ended is not None or not state.messages or state.messages[-1].role != "assistant":
+        return False
+    if state.allowed.profile == "plan":
         return False
     calls = [call for call in state.unanswered if call.id not in state.calls.results]
     return all(call.name == "attempt_completion" and call.id in state.calls.begun for call in calls)
