@@ -204,6 +204,15 @@ async def test_the_loop_answers_requests(program: Program) -> None:
     assert "green" in program.sent(2) and "more" in program.sent(3)
 
 
+async def test_a_plan_is_declined_with_a_no(program: Program) -> None:
+    async with program.task(done("Delete it all."), approve="plan") as task:
+        async for event in task:
+            if isinstance(event, joey.CompletionRequested):
+                assert event.plan
+                await task.answer(event, yes=False)
+    assert task.result.outcome == "cancelled" and "the plan was declined" in task.result.text
+
+
 async def test_a_request_that_the_loop_passes_over_is_answered_as_without_a_user(program: Program) -> None:
     async with program.task(COMMAND, QUESTION, done()) as task:
         events = [event async for event in task]

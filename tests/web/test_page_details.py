@@ -90,6 +90,31 @@ async def test_a_plan_is_changed_and_then_carried_out_with_the_approvals_that_we
     assert not person.problems
 
 
+async def test_a_plan_is_declined(kits: WebKits, browser: Any) -> None:
+    kit = await kits.start([done("1. Delete it all"), done("1. Add a test")])
+    task_id = await kit.start(profile="plan")
+    person = await visit(browser, kit, f"#/task/{task_id}")
+    await person.says(".request h2", "Carry out this plan?")
+    await person.button("No").click()
+    await person.says(".end", "the plan was declined. None of it was carried out; plan mode stays on")
+    assert await person.page.locator(".request h2").count() == 0
+    await person.page.get_by_label("Message").fill("Only add a test")
+    await person.button("Send").click()
+    await person.says(".request h2", "Carry out this plan?")
+    assert not person.problems
+
+
+async def test_an_approval_without_scopes_is_shown(kits: WebKits, browser: Any) -> None:
+    """As a Joey asks that knows none yet."""
+    person = await visit(browser, await kits.start([]))
+    text = await person.page.evaluate("""async () => {
+      const { RequestPanel } = await import("/requests.js");
+      const request = { type: "approval_requested", request_id: "1", name: "x", reason: "", shown: [], always: ["ls"] };
+      return new RequestPanel(request, () => {}).node.textContent;
+    }""")
+    assert "In this task" in text and "In this project" in text and not person.problems
+
+
 async def test_files_go_back_and_forth(kits: WebKits, browser: Any) -> None:
     kit = await kits.start([WRITE, done("Written.")], **{"approvals.profile": "edits"})
     task_id = await kit.start()

@@ -303,13 +303,14 @@ class Task:
 
         Approval: `yes`, or no with a reason in `text`; `always` approves what `request.always` lists, in this task
         or in this project (`scope`). Question: `text`.
-        Result: `yes` accepts it, `text` says what to change. Limit or trouble: `yes`, or advice in `text`, continues.
+        Result: `yes` accepts it, `text` says what to change; a no without `text` declines a plan.
+        Limit or trouble: `yes`, or advice in `text`, continues.
         """
         if not isinstance(request, Request):
             raise UsageError(f"only requests are answered, such as joey.ApprovalRequested, not {request!r}")
         if isinstance(request, QuestionRequested) and not text:
             raise UsageError("a question is answered with a text: task.answer(request, text=…)")
-        if isinstance(request, CompletionRequested) and not (yes or text):
+        if isinstance(request, CompletionRequested) and not (yes or text or request.plan):
             raise UsageError("to refuse a result, say what to change: task.answer(request, text=…)")
         words = arguments.text("text", text)
         self._reply(request, Answer(request.request_id, yes, words, tuple(images), always, scope))

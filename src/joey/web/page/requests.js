@@ -76,7 +76,7 @@ export class RequestPanel {
       el("p", {}, "Allow from now on:"), el("ul", {}, always.map((each) => el("li", {}, each))),
       el("div", { class: "buttons" },
         this.choice("In this task", "", () => ({ yes: true, text: words(), always: true, scope: "task" })),
-        scopes.includes("project") ? this.choice("In this project", "", () => ({ yes: true, text: words(), always: true, scope: "project" })) : null)) : null;
+        (scopes ?? ["task", "project"]).includes("project") ? this.choice("In this project", "", () => ({ yes: true, text: words(), always: true, scope: "project" })) : null)) : null;
     const command = typeof args?.command === "string" && !shown.some((each) => each.type === "shown_diff");
     this.node.append(
       el("h2", {}, "Approval required: ", el("code", {}, name)), el("p", { class: "reason" }, inline(reason)),
@@ -109,8 +109,8 @@ export class RequestPanel {
   completion_requested() {
     if (!this.request.plan) { this.result(); return; }
     const picks = this.profiles.filter((each) => each !== "plan").map((each) => this.choice(profileName(each), "", () => ({ yes: true, profile: each }), each === "ask" ? "primary" : ""));
-    this.node.append(el("h2", {}, "Carry out this plan?"), el("p", { class: "reason" }, "Choose what Joey may do without asking; or write below what to change in the plan."),
-      el("div", { class: "buttons" }, picks));
+    this.node.append(el("h2", {}, "Carry out this plan?"), el("p", { class: "reason" }, "Choose what Joey may do without asking, or write below what to change in the plan. With No, nothing is carried out."),
+      el("div", { class: "buttons" }, picks, this.choice("No", "n", () => ({ yes: false }), "danger")));
   }
 
   result() {

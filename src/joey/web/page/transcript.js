@@ -87,12 +87,12 @@ export class Transcript {
   sandbox_reported({ level, message }) { if (level !== "full") this.note(message, level === "off" ? "" : "warning"); }
   command_left_running({ command }) { this.note(`A command of an earlier run may still run: ${command}`, "warning"); }
   files_left_behind({ message }) { this.note(message, "warning"); }
-  task_aborted({ reason }) { this.close(); if (reason) this.note(`Stopped: ${reason}`, "warning"); }
+  task_aborted({ reason }) { this.close(); this.stopped = reason; if (reason) this.note(`Stopped: ${reason}`, "warning"); }
   task_finished({ outcome, message }) {
     this.close();
     this.turn = null;
     if (outcome === "completed") this.add(el("p", { class: "end good" }, "Completed"));
-    else this.add(el("p", { class: "end bad" }, message && outcome !== "cancelled" ? `${OUTCOMES[outcome]}: ${message}` : OUTCOMES[outcome]));
+    else this.add(el("p", { class: "end bad" }, message && message !== this.stopped ? `${OUTCOMES[outcome]}: ${message}` : OUTCOMES[outcome]));
   }
 
   // Text
