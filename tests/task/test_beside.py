@@ -248,8 +248,8 @@ def endless(name: str) -> list[Scripted]:
 @pytest.mark.parametrize(
     ("limits", "words", "turns"),
     [
-        ({"subtask_turns": 3}, "limit of 3 turns", 6),
-        ({"all_subtasks_turns": 4}, "together reached their limit of 4 turns", 4),
+        ({"subtask_turns": 3}, "limit of turns (3)", 6),
+        ({"all_subtasks_turns": 4}, "together reached their limit of turns (4)", 4),
     ],
 )
 async def test_subtasks_end_at_their_budget(tmp_path: Path, limits: dict[str, int], words: str, turns: int) -> None:

@@ -332,7 +332,7 @@ async def test_a_hook_may_keep_the_conversation_as_it_is(tmp_path: Path) -> None
 
     kit.change(watch=compact_at_turn_four)
     await kit.run()
-    assert [each.reason for each in kit.of(ContextKept)] == ["a hook wants it so: not now"]
+    assert [each.reason for each in kit.of(ContextKept)] == ["a hook prevents it: not now"]
 
 
 async def test_a_notification_does_not_hold_up_the_task(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ async def test_tests_that_passed_before_as_well_verify_no_repair(tmp_path: Path)
     script = [run("look", check), write("w", "calc.py", fixed), run("r", check), done("d", "It is fixed.")]
     kit = small(tmp_path, *script, files={"calc.py": ADD, "test_calc.py": TESTS})
     message = (await kit.run("add in calc.py gives wrong sums, although the tests pass. Fix it.")).message
-    assert message == f"Not verified: `{check}` came out the same before the change.\n\nIt is fixed."
+    assert message == f"Not verified: `{check}` had the same result before the change.\n\nIt is fixed."
 
 
 async def test_new_code_that_was_not_run_is_not_verified(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ async def test_a_script_that_lacks_what_it_always_imported_is_no_fault(tmp_path:
 def test_what_passes_after_a_repair_and_was_not_run_before_shows_nothing() -> None:
     runs = [CommandRun("python3 app.py", "3", 0)]
     why = missing_evidence(["app.py"], runs, {}, TEXTS, "Fix app.py.")
-    assert why == "`python3 app.py` ends well, but was not run before the change."
+    assert why == "`python3 app.py` succeeds, but was not run before the change."
     assert missing_evidence(["app.py"], runs, {"python3 app.py": CommandRun("", "2", 0)}, TEXTS, "Fix it.") is None
     assert missing_evidence(["app.py"], runs, {}, TEXTS, "app.py is wrong: it should print 3.") is None
 
@@ -290,7 +290,7 @@ async def test_where_an_old_name_still_stands_is_said(tmp_path: Path) -> None:
     files = {"a.json": '{"old_key": 1}\n', "notes.md": "word\n" * 3000 + "old_key is a key\n"}
     kit = small(tmp_path, write("w", "a.json", '{"new_key": 1}\n'), done("d", "I renamed it."), files=files)
     message = (await kit.run("Rename old_key to new_key everywhere.")).message
-    assert message == "Not verified: old_key still stands in notes.md, line 3001.\n\nI renamed it."
+    assert message == "Not verified: old_key is still used in notes.md, line 3001.\n\nI renamed it."
 
 
 # Answers

@@ -994,7 +994,7 @@ SERVER = {
     "dev.json": '{"port": 8000}\n',
     "live.json": '{"port": 8443}\n',
 }
-PUT_TOGETHER = "Not verified: the model put this together from several files, and nothing was run that shows it."
+PUT_TOGETHER = "Not verified: the model put this together from several files, and nothing was run that confirms it."
 WHICH_PORT = "On which port does the live server listen?"
 
 

@@ -255,6 +255,8 @@ async def test_a_no_to_a_task_without_progress_stops_it(tmp_path: Path) -> None:
     missing = [reply(call(str(n), "read_file", path=f"{n}.txt")) for n in range(3)]
     kit = Kit(tmp_path, missing, user=lambda request: Answer(request.request_id))
     assert await kit.run() == TaskFinished("cancelled", "The last 3 turns made no progress.")
+    kit = Kit(tmp_path, missing, user=lambda request: Answer(request.request_id), mistake_limit=1)
+    assert await kit.run() == TaskFinished("cancelled", "The last turn made no progress.")
 
 
 async def test_nobody_there_and_never_leave_means_refused(tmp_path: Path) -> None:

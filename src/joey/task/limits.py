@@ -75,7 +75,8 @@ class LimitChecks:
             return []
         why = ", and the last call was not approved" if denied else ""
         left = f" {supervisor.left}" if supervisor.left else ""
-        reason = verdict or f"The last {self._mistakes} turns made no progress{why}.{left}"
+        turns = "turn" if self._mistakes == 1 else f"{self._mistakes} turns"
+        reason = verdict or f"The last {turns} made no progress{why}.{left}"
         continued = await self._requests.ask_to_continue(reason)
         if not continued.yes:
             ended: Outcome = "limit" if self._config.hooks.headless else "cancelled"

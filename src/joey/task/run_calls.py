@@ -221,8 +221,8 @@ class ToolRunner:
         """Write down that a call begins; what the user added to the approval."""
         log, actions, comment = self._log, approved.judged.actions, approved.comment
         self._toolbox.grants.add(approved)
-        said = (TextBlock(wording.user_message(comment)), *await self._requests.expand(comment)) if comment else ()
-        words = tuple(await resized(said, self._config.model))
+        added = (TextBlock(wording.user_message(comment)), *await self._requests.expand(comment)) if comment else ()
+        words = tuple(await resized(added, self._config.model))
         await keep_files(log, self._toolbox, call, actions)
         log.record(RunBegan(call.call_id, call.name))
         if changes_something(actions):

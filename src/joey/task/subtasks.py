@@ -73,9 +73,9 @@ class Budget:
         """Why a subtask must not have another turn, or None."""
         own, everything, limits = Taken.by(state), self.taken, self.limits
         checks = (
-            (own.turns, limits.subtask_turns, "the subtask reached its limit of {:g} turns"),
+            (own.turns, limits.subtask_turns, "the subtask reached its limit of turns ({:g})"),
             (own.cost, limits.subtask_cost, "the subtask reached its cost limit of ${:g}"),
-            (everything.turns, limits.all_subtasks_turns, "the subtasks together reached their limit of {:g} turns"),
+            (everything.turns, limits.all_subtasks_turns, "the subtasks together reached their limit of turns ({:g})"),
             (everything.cost, limits.all_subtasks_cost, "the subtasks together reached their cost limit of ${:g}"),
         )
         reached = (why.format(limit) for taken, limit, why in checks if limit is not None and taken >= limit)
@@ -263,7 +263,7 @@ class Subtasks:
         if state.opened is None and opened.subtask is not None and not state.left_out:
             return None
         if state.opened is None or state.opened.parent_id != self._log.task_id:
-            raise UsageError(f"the task {quoted(opened.child_id)} is no subtask of this one, so it is not continued")
+            raise UsageError(f"the task {quoted(opened.child_id)} is not a subtask of this one, so it is not continued")
         return state
 
     def _child_config(self, opened: ChildOpened, worktree: Worktree | None) -> TaskConfig:

@@ -148,7 +148,7 @@ class Window:
             self._log.emit(ContextKept("there is nothing to summarize yet"))
             return
         if (blocked := await self._hooks.before_compaction("manual")) is not None:
-            self._log.emit(ContextKept(f"a hook wants it so: {blocked}"))
+            self._log.emit(ContextKept(f"a hook prevents it: {blocked}"))
             return
         try:
             summary = await self._summary(count)
@@ -207,7 +207,7 @@ class Window:
                 return replace(written, by=fast.label)
         except ProviderError as error:
             problem = str(error)
-        reason = f"{fast.label} wrote no summary ({problem}); {self._config.model.full_name} does"
+        reason = f"{fast.label} wrote no summary ({problem}); {self._config.model.full_name} writes it"
         self._log.emit(RetryScheduled(1, 0.0, reason))
         return None
 

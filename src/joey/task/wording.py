@@ -101,8 +101,8 @@ UNSEEN_HOOKS = (
 
 
 CHECKS_OFFERED = (
-    "the files of this project name checks. With a yes they run in the sandbox after each turn that edits files, and "
-    "the model gets their complaints. A no is remembered"
+    "the files of this project name checks. If you say yes, they run in the sandbox after each turn that edits files, "
+    "and the model sees what they report. A no is remembered"
 )
 
 

@@ -63,8 +63,8 @@ def missing_evidence(
     if not is_repair(request) or any(_differs(run, before, request) for run in runs):
         return None
     if same := next((run.command for run in runs if run.command in before), None):
-        return f"`{same}` came out the same before the change."
-    return f"`{runs[-1].command}` ends well, but was not run before the change."
+        return f"`{same}` had the same result before the change."
+    return f"`{runs[-1].command}` succeeds, but was not run before the change."
 
 
 def _differs(run: CommandRun, before: Mapping[str, CommandRun], request: str) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from joey.task.profiles.small.beside import FileBeside
 
 MAX_ANSWERS = 3
-_PUT_TOGETHER = "the model put this together from several files, and nothing was run that shows it."
+_PUT_TOGETHER = "the model put this together from several files, and nothing was run that confirms it."
 _IN_PART = "asked twice, the model gave answers that differ in part."
 _YES_OR_NO = re.compile(r"^\s*(yes|no)\b", re.IGNORECASE)
 _NAMES = re.compile(r"`([A-Za-z_][\w./-]*)(?:\(\))?`|\b([A-Za-z]\w*_\w+)\b|\b([A-Za-z_]\w*)\(\)")
@@ -98,4 +98,4 @@ def unknown_name(answer: str, request: str, texts: Iterable[str]) -> str | None:
 def uncertain(answers: Sequence[str]) -> str:
     """What the user is told of answers of which no two agree."""
     each = "\n".join(f"- {answer.strip()}" for answer in answers)
-    return f"This is not answered with certainty. Asked {len(answers)} times, the model gave different answers:\n{each}"
+    return f"There is no certain answer. Asked {len(answers)} times, the model gave different ones:\n{each}"

@@ -155,7 +155,7 @@ class RequestFiles:
                 lines = (self.text_of(path) or "").splitlines()
                 at = next((at for at, line in enumerate(lines, 1) if re.search(rf"\b{old}\b", line)), None)
                 if at is not None:
-                    yield f"{old} still stands in {quoted(path)}, line {at}."
+                    yield f"{old} is still used in {quoted(path)}, line {at}."
 
     def _missing_words(self) -> str | None:
         """Words that are to be written; code may put them together out of others."""

@@ -360,7 +360,7 @@ class SmallSupervisor(Supervisor):
     def _reservation(self, claim: str) -> str | None:
         """Why an answer is not verified, in words for the user."""
         if name := self._unknown_name(claim):
-            return f"{name} stands in none of the files."
+            return f"{name} does not appear in any of the files."
         if not self._is_read_from_several:
             return None
         return reservation(claim, self._answers, self._steps.request, self._steps.beside.files)
