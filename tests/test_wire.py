@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
 import json
 import types
 import typing
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joey import events, task_events
 from joey.chunks import CHUNKS, ToolCallChunk
 from joey.errors import WireError
 from joey.events import STREAM_EVENTS, ToolCallDelta, ToolCallStarted
@@ -108,3 +111,20 @@ def test_a_boolean_is_no_integer() -> None:
     with pytest.raises(WireError, match="expected an integer"):
         CHUNKS.decode({"type": "tool_call_chunk", "index": True})
     assert CHUNKS.decode({"type": "tool_call_chunk", "index": 1}) == ToolCallChunk(1)
+
+
+def test_events_has_the_events_of_tasks_and_nothing_that_their_module_imports() -> None:
+    named = [
+        alias.name
+        for node in ast.walk(ast.parse(inspect.getsource(events)))
+        if isinstance(node, ast.ImportFrom) and node.module == "joey.task_events"
+        for alias in node.names
+    ]
+    assert events.TaskFinished.__module__ == "joey.task_events"
+    assert [name for name in named if getattr(events, name) is not getattr(task_events, name)] == []
+    defined = {
+        name for name, value in vars(task_events).items() if getattr(value, "__module__", "") == "joey.task_events"
+    }
+    assert defined <= {*named}
+    for name in ("Scope", "Todo", "Suggestion", "Literal", "field", "ImageBlock", "ToolResult"):
+        assert hasattr(task_events, name) and not hasattr(events, name), name

@@ -204,12 +204,23 @@ StreamEvent: TypeAlias = (
 
 STREAM_EVENTS = Codec(StreamEvent)
 
+_ALIASES = frozenset(
+    {"EVENTS", "Event", "HookOutcome", "Outcome", "Request", "RequestAnswered", "TASK_EVENTS", "TaskEvent"}
+)
+"""Of `joey.task_events`. An alias does not say where it is defined."""
+
 
 def __getattr__(name: str) -> object:
     """The events of tasks, which are defined in `joey.task_events`: all of them with the first."""
     if not name.startswith("_"):  # Python asks for `__path__` with each import from here
-        loaded = vars(importlib.import_module("joey.task_events"))
-        globals().update({each: loaded[each] for each in loaded.keys() - globals().keys() if each[0] != "_"})
-        if name in globals():
+        module = importlib.import_module("joey.task_events")
+        own = {each: value for each, value in vars(module).items() if _is_own(each, value, module.__name__)}
+        globals().update(own)
+        if name in own:
             return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _is_own(name: str, value: object, module: str) -> bool:
+    """Whether a module defines this, and has not imported it."""
+    return name in _ALIASES or (isinstance(value, type) and value.__module__ == module)
