@@ -263,7 +263,7 @@ class Subtasks:
         if state.opened is None and opened.subtask is not None and not state.left_out:
             return None
         if state.opened is None or state.opened.parent_id != self._log.task_id:
-            raise UsageError(f"the task {quoted(opened.child_id)} is not a subtask of this one, so it is not continued")
+            raise UsageError(f"the task {quoted(opened.child_id)} is no subtask of this one, so it is not continued")
         return state
 
     def _child_config(self, opened: ChildOpened, worktree: Worktree | None) -> TaskConfig:
