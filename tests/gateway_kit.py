@@ -206,6 +206,13 @@ def _whole_calls(calls: Iterable[Sequence[str]], cut: bool) -> list[tuple[str, A
     return found
 
 
+_GROWS = {
+    "text": ("text_delta",),
+    "thinking": ("thinking_delta", "signature_delta"),
+    "tool_use": ("input_json_delta",),
+}
+
+
 def _messages_stream(events: Sequence[tuple[str, Any]]) -> Collected:
     assert all(name == data["type"] for name, data in events), "an event under another name"
     kinds = [name for name, _ in events if name != "ping"]
@@ -220,6 +227,8 @@ def _messages_stream(events: Sequence[tuple[str, Any]]) -> Collected:
             is_open = True
         elif name == "content_block_delta":
             assert is_open and data["index"] == len(blocks) - 1
+            kind = blocks[-1][0]["type"]
+            assert data["delta"]["type"] in _GROWS[kind], f"{data['delta']['type']} in a block of {kind}"
             blocks[-1][1] += next(
                 data["delta"][key] for key in ("text", "thinking", "partial_json", "signature") if key in data["delta"]
             ) * (data["delta"]["type"] != "signature_delta")
@@ -250,16 +259,27 @@ def _responses_stream(events: Sequence[tuple[str, Any]]) -> Collected:
     return responses_body(last)
 
 
+_BREAKABLE = ("function_call", "custom_tool_call")
+"""Items that may have no end: a call that must not run."""
+_ITEM_GROWS = {
+    "message": "response.output_text",
+    "reasoning": "response.reasoning_summary_text",
+    "function_call": "response.function_call_arguments",
+    "custom_tool_call": "response.custom_tool_call_input",
+}
+
+
 def _check_items(events: Sequence[tuple[str, Any]]) -> None:
     """Each item: added, what grows, what it grew to, done; none inside another."""
     current: dict[str, Any] = {}
     grown = ""
     for name, data in events:
         if name == "response.output_item.added":
-            assert not current or current["type"] != "message", "an item inside another"
+            assert not current or current["type"] in _BREAKABLE, "an item inside another"
             current, grown = data["item"], ""
         elif name.endswith(".delta"):
             assert data["item_id"] == current["id"]
+            assert name.startswith(_ITEM_GROWS[current["type"]]), f"{name} in an item of {current['type']}"
             grown += data["delta"]
         elif name.endswith((".text.done", "_text.done", "arguments.done", "input.done")):
             whole = next(data[key] for key in ("text", "arguments", "input") if key in data)

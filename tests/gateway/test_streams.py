@@ -19,6 +19,7 @@ from gateway_kit import (
     call_text,
     client_of,
     request_body,
+    requests_of,
     streamed,
     upstream,
     whole,
@@ -67,6 +68,65 @@ async def test_a_stream_says_the_same_as_the_whole_answer_however_it_is_cut(wire
             assert got.text == plain.text
         else:  # whole, the cut call is its own source as text; in a stream it had begun as a call, and is none
             assert (got.text, plain.text) == ("", REPLIES[name])
+
+
+BARE = '{"name": "list_files", "arguments": {}}'
+GOOD = call_text("list_files") + call_text("write_file", path="b.py")
+WITH_GRAMMAR = {
+    **REPLIES,
+    "bare call": BARE,
+    "fenced call": f"```json\n{BARE}\n```",
+    "fenced call behind space": f"\n \n```json\n{BARE}\n```",
+    "long fenced call": "```json\n" + json.dumps({"name": "write_file", "arguments": {"path": "a" * 900}}) + "\n```",
+    "listed call": f"[{BARE}, {BARE}]",
+    "call of another model": "<write_file><path>a.py</path></write_file>",
+    "reasoning and a fenced call": f"<think>\nA fence.\n</think>\n```json\n{BARE}\n```",
+    "code": "```sh\nls\n```",
+    "code in a line": "`ls` lists files.",
+    "empty code": "`` is empty",
+    "one mark": "`",
+    "two marks": "``",
+    "a fence": "```",
+    "a mark and a call": "`" + call_text("list_files"),
+    "call and code": call_text("list_files") + "\n```sh\nls\n```",
+    "words and a fenced call": f"So:\n```json\n{BARE}\n```",
+    "JSON that is no call": '{"name": "Ada", "age": 36}',
+    "words and no such tool": "I will.\n" + call_text("format_disk"),
+    "made up result": "<tool_response>a.py</tool_response>",
+    "call and made up result": call_text("list_files") + "\n<tool_response>a.py</tool_response>",
+    "nothing": "",
+    "space": " \n",
+}
+
+
+@pytest.mark.parametrize("name", WITH_GRAMMAR)
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_model_that_is_asked_again_says_the_same_however_it_is_cut(wire: str, name: str) -> None:
+    """Held to a grammar, and with a second attempt that makes two calls, where there is one."""
+    text = WITH_GRAMMAR[name]
+    plain, attempts = await asked_again(wire, [text], stream=False)
+    for pieces in [["", *text], *cuttings(text, seed=random.Random(name).randrange(99), count=6)]:
+        got, asked = await asked_again(wire, pieces, stream=True)
+        assert asked == attempts, pieces
+        assert (got.calls, got.stop, got.reasoning) == (plain.calls, plain.stop, plain.reasoning), pieces
+        if name != "cut":  # as above
+            assert got.text == plain.text, pieces
+
+
+async def asked_again(wire: str, pieces: list[str], *, stream: bool) -> tuple[Any, int]:
+    model = upstream(cut_reply(pieces), GOOD, grammar=True)
+    async with client_of(model) as client:
+        got = await client.post(PATHS[wire], json=request_body(wire, stream=stream))
+    assert got.status_code == 200, got.text
+    return streamed(wire, got.content) if stream else whole(wire, got.json()), len(requests_of(model))
+
+
+@pytest.mark.parametrize("name", ["bare call", "fenced call", "fenced call behind space", "long fenced call"])
+async def test_nothing_is_seen_of_a_call_without_markers_that_is_made_again(name: str) -> None:
+    for pieces in ([WITH_GRAMMAR[name]], list(WITH_GRAMMAR[name])):
+        got, attempts = await asked_again("messages", pieces, stream=True)
+        assert (got.text, attempts) == ("", 2)
+        assert got.calls == [("list_files", {}), ("write_file", {"path": "b.py"})]
 
 
 async def test_the_replies_mean_what_they_say() -> None:

@@ -150,7 +150,7 @@ class Exchange:
                 async for piece in made:
                     last = piece
                     yield piece
-            if unmarked and unmarked(outcome.wrote[before:]) and reader.can_retry:
+            if unmarked and reader.can_restart and unmarked(outcome.wrote[before:]):
                 prepared = upstream.held_to_calls(prepared, request.callable_tools.specs)
                 outcome.wrote += "\n"
                 continue
@@ -236,7 +236,7 @@ class Exchange:
                         for piece in reader.read(parser.feed(each)):
                             yield piece
                     is_short = len(outcome.wrote) - start < _BEGINNING
-                    if unmarked and is_short and reader.can_retry and unmarked(outcome.wrote[start:]):
+                    if unmarked and is_short and reader.can_restart and unmarked(outcome.wrote[start:]):
                         break
                     if reader.is_done or (has_called and _is_written(chunk)):
                         break  # a server that ends by itself is heard to its end: it counts the tokens

@@ -53,7 +53,8 @@ from joey.usage import Usage
 from joey.wire import JsonObject, JsonValue
 
 FindCalls: TypeAlias = Callable[[str], Sequence[ToolCallFinished]]
-_LIKE_A_CALL = re.compile(r"[{\[<]|```")
+_FENCE = "```"
+_LIKE_A_CALL = re.compile(rf"[{{\[<]|{_FENCE}")
 _MADE_UP = re.compile(r"call_\d+(_\d+)?")
 
 
@@ -111,6 +112,7 @@ class PieceReader:
         self._find_calls = find_calls
         self._looks_like_call = False
         self._begun = False
+        self._has_shown = False
         self._new_id = new_id
         self._seal = seal
         self._blocks: list[_Block] = []
@@ -133,6 +135,11 @@ class PieceReader:
         """Whether another attempt could follow: no call was handed on, not even in part."""
         return not self.finished_calls and not self._broken and not self._calls
 
+    @property
+    def can_restart(self) -> bool:
+        """Whether another attempt could take the place of this one: nothing of it was shown."""
+        return self.can_retry and not self._has_shown
+
     def read(self, events: Iterable[StreamEvent]) -> list[Piece]:
         """The pieces that these events add."""
         for event in events:
@@ -142,12 +149,14 @@ class PieceReader:
             out, self._ready = self._ready, []
         else:
             out, self._out = self._out, []
+        self._has_shown = self._has_shown or bool(out)
         return out
 
     def close(self) -> list[Piece]:
         """What was held back, when the reply is complete and not thrown away."""
         if self._space.strip() and not self.is_done:
-            self._result_mark, held, self._space = "", self._space, ""
+            self._result_mark, self._begun = "", True
+            held, self._space = self._space, ""
             self._text(held)
         self._space = ""
         for call_id in list(self._calls):
@@ -302,14 +311,16 @@ class PieceReader:
         if not (self._blocks and self._blocks[-1].kind == "text" and not self._blocks[-1].done):
             self._space += text
             begun = self._space.lstrip()
-            if self._made_up(begun):
-                return
-            if not begun:
+            if not begun or self._made_up(begun) or self._may_be_fence(begun):
                 return
             text, self._space = self._space, ""
             self._suspect(begun)
             self._open("text")
         self._add(self._blocks[-1], TextPiece(text))
+
+    def _may_be_fence(self, begun: str) -> bool:
+        """Whether this beginning of a reply may become a fence, which would be held."""
+        return self._find_calls is not None and not self._begun and begun != _FENCE and _FENCE.startswith(begun)
 
     def _made_up(self, begun: str) -> bool:
         """Whether this text is, or may become, a result that the model made up: behind its call, or instead of one."""
