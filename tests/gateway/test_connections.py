@@ -145,6 +145,32 @@ async def test_a_mistake_behind_a_request_takes_nothing_of_its_answer_away() -> 
     assert statuses(answer) == [200] and b"Hello." in answer
 
 
+BROKEN_BODY = HEAD + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n"
+
+
+async def test_a_mistake_in_the_body_of_the_next_request_takes_nothing_of_an_answer_away() -> None:
+    words = [TextChunk("One."), *[TextChunk(" more")] * 10]
+    slow = ScriptedReply((*words, UsageChunk(1, 1), StopChunk("end")), Faults(pause=0.02))
+    body = json.dumps(request_body("chat", stream=True)).encode()
+    async with served(slow) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        begun = await reader.readuntil(b"One.")
+        writer.write(BROKEN_BODY)
+        answer = begun + await asyncio.wait_for(reader.read(), 10)
+        await close(writer)
+    assert statuses(answer) == [200] and answer.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+
+
+async def test_an_answer_that_has_not_begun_is_not_the_error_of_the_next_request() -> None:
+    async with served(reply("At last.", faults=Faults(latency=0.2))) as port:
+        answer = await exchange(port, REQUEST, BROKEN_BODY)
+        assert statuses(answer) == [200] and b"At last." in answer
+    async with served("One.", reply("Two.", faults=Faults(latency=0.2))) as port:
+        answer = await exchange(port, REQUEST + REQUEST + BROKEN_BODY, b"more")
+        assert statuses(answer) == [200, 200] and b"Two." in answer
+
+
 async def test_a_head_has_a_size() -> None:
     async with served() as port:
         for head in (b"A: " + b"x" * MAX_HEAD, b"".join(b"X-%d: y\r\n" % number for number in range(9_000))):
@@ -253,6 +279,21 @@ async def test_a_request_that_is_refused_early_may_still_send_its_body() -> None
     async with served("Hello.") as port:
         answer = await exchange(port, refused, b"x" * 50_000, b"x" * 50_000, closing(REQUEST))
     assert statuses(answer) == [404, 200] and b"Hello." in answer
+
+
+async def test_a_body_that_was_refused_before_it_was_sent_ends_the_connection() -> None:
+    """The client may send it, or leave it out and send its next request: nobody could tell which one it is."""
+    refused = HEAD.replace(b"/v1/chat/completions", b"/nothing") + b"Expect: 100-continue\r\n"
+    async with served("never used") as port:
+        answer = await exchange(port, refused + b"Content-Length: %d\r\n\r\n" % len(BODY))
+    assert statuses(answer) == [404] and b"connection: close" in answer
+
+
+async def test_a_mistake_in_a_body_that_nobody_needs_is_no_second_answer() -> None:
+    refused = BROKEN_BODY.replace(b"/v1/chat/completions", b"/nothing")
+    async with served("never used") as port:
+        answer = await exchange(port, refused.removesuffix(b"ZZ\r\n"), b"ZZ\r\n")
+    assert statuses(answer) in ([404], [])
 
 
 async def test_what_is_no_http_is_refused_in_words_that_clients_of_each_api_read() -> None:

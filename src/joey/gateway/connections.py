@@ -180,7 +180,7 @@ class GatewayConnection(asyncio.Protocol):
         """The first turn is answered."""
         done = self._turns.popleft()
         self._last = self._loop.time()
-        if not done.is_kept or self._is_ending:
+        if not done.is_kept or self._is_ending or (self._is_broken and not self._turns):
             self.transport.close()
         elif self._turns:
             self._begin()
@@ -197,11 +197,14 @@ class GatewayConnection(asyncio.Protocol):
             self.transport.close()
 
     def _refuse(self, status: int, message: str, code: str = "invalid_request") -> None:
-        """End the connection with a reason; behind a whole request, with the answer to that one."""
-        if self._turns and not self._in_body:
-            self._is_broken = self._is_ending = True
+        """End the connection with a reason; behind whole requests, with the answers to those."""
+        if len(self._turns) > int(self._in_body):
+            if self._in_body:
+                self._turns.pop()
+            self._is_broken = True
             return
-        if not self._turns or not self._turns[0].is_begun:
+        is_answered = self._in_body and (not self._turns or self._turns[0].is_begun)
+        if not is_answered:
             self.transport.write(plain_answer(status, message, code))
         self.transport.close()
 

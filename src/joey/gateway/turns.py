@@ -116,6 +116,8 @@ class HttpTurn:
             self._connection.next_turn()
 
     def _head(self, message: AsgiMessage) -> bytes:
+        if self._wants_continue and self._has_more:
+            self.is_kept = False  # whether the body comes now or the next request, is for the client to choose
         self.is_begun, self._wants_continue = True, False
         lines = [name + b": " + value for name, value in message["headers"]]
         has_length = any(name == b"content-length" for name, _ in message["headers"])
