@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -515,6 +517,27 @@ async def test_a_schema_that_nobody_can_check_does_not_cost_the_reply() -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": lost}}
     model = upstream('{"city": "Paris"}')
     assert json.loads((await collected(model, tools=None, response_format=wanted)).text) == {"city": "Paris"}
+
+
+async def test_a_schema_that_takes_long_to_check_keeps_nobody_else_waiting() -> None:
+    slow = {"type": "object", "properties": {"city": {"type": "string", "pattern": "^(a+)+b$"}}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": slow}}
+    answer = json.dumps({"city": "a" * 40})
+    pauses = [0.0]
+
+    async def others() -> None:
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(0.01)
+            pauses.append((now := time.monotonic()) - last)
+            last = now
+
+    await collected(upstream('{"city": "Paris"}'), tools=None, **FORMATS["chat"])  # loads the validator
+    waiting, start = asyncio.create_task(others()), time.monotonic()
+    assert (await collected(upstream(answer), tools=None, response_format=wanted)).text == answer
+    taken = time.monotonic() - start
+    waiting.cancel()
+    assert max(pauses) < taken / 2 and taken > 0.2
 
 
 # Windows and limits

@@ -12,6 +12,7 @@ and held to calls from the start.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -261,7 +262,9 @@ class Exchange:
             end = pieces[-1]
             assert isinstance(end, ReplyEnd)
             found = json_in(text) if end.stop != "tool_calls" else None
-            problem = "" if end.stop in ("tool_calls", "length") else what_is_wrong(found, job.request.format)
+            problem = ""
+            if end.stop not in ("tool_calls", "length"):  # patterns of a client may take seconds, for it alone
+                problem = await asyncio.to_thread(what_is_wrong, found, job.request.format)
             if problem and left:
                 prepared = self.upstream.again(prepared, text, [problem], (), several=False)
                 prepared = self.upstream.held_to_format(prepared, job.request)

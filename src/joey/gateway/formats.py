@@ -47,7 +47,9 @@ def json_in(text: str) -> str | None:
 
 
 def what_is_wrong(found: str | None, wanted: ReplyFormat | None) -> str:
-    """What to tell a model whose reply is not in its format; nothing if it is, or if the schema cannot be checked."""
+    """What to tell a model whose reply is not in its format; nothing if it is, or if the schema cannot be checked.
+
+    May block for the few seconds that a check may take."""
     if found is None:
         return "The reply is not one JSON value"
     if wanted is None:
