@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import shlex
+import socket
 import subprocess
 import sys
 import tomllib
@@ -21,7 +24,7 @@ from joey.gateway import Gateway
 from joey.gateway.clients import CLIENTS, Served, launch_of
 from joey.gateway.launching import serve_client
 from joey.gateway.opening import UpstreamChoice, open_upstreams, probe
-from joey.gateway.serving import address_of, bound, check_host, serve
+from joey.gateway.serving import PORT, address_of, bound, check_host, serve
 from joey.system.folders import user_folder
 from joey.testing import LocalServer, reply
 
@@ -50,8 +53,33 @@ def test_a_taken_port_is_an_error_only_if_it_was_chosen() -> None:
     with bound("127.0.0.1", 0) as taken:
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(UsageError, match="choose another --port"):
+        with pytest.raises(UsageError, match="choose another --host or --port"):
             bound("127.0.0.1", port)
+
+
+def test_a_port_that_another_program_takes_at_the_same_moment_is_a_taken_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sockets may be bound to one port on Linux; the second fails only when it listens. No test is that quick."""
+    listen, tried = socket.socket.listen, list[socket.socket]()
+
+    def first_fails(self: socket.socket, backlog: int = 128) -> None:
+        tried.append(self)
+        if len(tried) == 1:
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+        listen(self, backlog)
+
+    monkeypatch.setattr(socket.socket, "listen", first_fails)
+    with bound("127.0.0.1", None) as listening:
+        assert listening.getsockname()[1] != PORT and tried[0].fileno() == -1
+    tried.clear()
+    with pytest.raises(UsageError, match="Address already in use; choose another --host or --port"):
+        bound("127.0.0.1", 0)
+    assert tried[0].fileno() == -1
+
+
+@pytest.mark.parametrize("port", [-1, 70_000])
+def test_a_port_that_is_none_is_an_error_in_words(port: int) -> None:
+    with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1, port {port}: .*0-65535"):
+        bound("127.0.0.1", port)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.com"])

@@ -22,22 +22,28 @@ _GRACE = 1.0
 
 def bound(host: str, port: int | None) -> socket.socket:
     """A socket at the address. The usual port gives way to a free one if it is taken; a chosen one does not."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    problem = ""
-    for number in (port,) if port is not None else (PORT, 0):
-        # asyncio sends small pieces at once (TCP_NODELAY) only if the protocol is named.
-        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    problem, numbers = "", (port,) if port is not None else (PORT, 0)
+    for number in numbers:
         try:
-            made.bind((host, number))
-        except OSError as error:
-            made.close()
-            problem = error.strerror or str(error)
-            continue
-        made.set_inheritable(False)
-        made.listen(BACKLOG)  # before anybody is told the address: who connects at once waits, and is not refused
-        return made
-    raise UsageError(f"cannot listen at {host} port {port}: {problem}; choose another --port")
+            return _listening(host, number)
+        except (OSError, OverflowError) as error:  # the latter for a number that is no port
+            problem = getattr(error, "strerror", None) or str(error)
+    raise UsageError(f"cannot listen on {host}, port {numbers[0]}: {problem}; choose another --host or --port")
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Listening before anybody is told the address: who connects at once waits, and is not refused."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small pieces at once (TCP_NODELAY) only if the protocol is named.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(BACKLOG)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 def address_of(listening: socket.socket) -> str:
