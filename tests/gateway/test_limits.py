@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import Any
 
 import pytest
 
 from gateway_kit import PATHS, TEXT_ONLY, client_of, events_of, request_body, upstream, whole
-from joey.gateway import Upstream
+from joey.gateway import Gateway, GatewayOptions, Upstream
+from joey.gateway.http import AsgiMessage
 from joey.messages import TextBlock
 from joey.protocols import get
 from joey.providers import ModelRequest
@@ -66,6 +68,34 @@ async def test_a_stream_that_begins_in_line_says_how_long_the_prompt_is() -> Non
         await first
     assert b": waiting" in got.content
     assert events_of(got.content)[0][1]["message"]["usage"]["input_tokens"] > 100
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_answer_that_could_not_begin_in_time_is_an_error_with_its_head(wire: str, stream: bool) -> None:
+    """The client read nothing: an answer before this one on its connection fills the way to it."""
+    sent: list[AsgiMessage] = []
+    parts = [{"type": "http.request", "body": json.dumps(request_body(wire, stream=stream)).encode()}]
+    is_stuck = True
+
+    async def receive() -> AsgiMessage:
+        if not parts:
+            await asyncio.Event().wait()
+        return parts.pop()
+
+    async def send(message: AsgiMessage) -> None:
+        nonlocal is_stuck
+        if is_stuck:
+            is_stuck = False
+            await asyncio.Event().wait()
+        sent.append(message)
+
+    application = Gateway([upstream("Ok.")], GatewayOptions(max_seconds=0.2)).application()
+    scope = {"type": "http", "method": "POST", "path": PATHS[wire], "headers": [(b"host", b"localhost")]}
+    await application(scope, receive, send)
+    begin, body = sent
+    assert (begin["type"], begin["status"]) == ("http.response.start", 504)
+    assert "did not finish within" in json.loads(body["body"])["error"]["message"]
 
 
 @pytest.mark.parametrize("wire", WIRES)

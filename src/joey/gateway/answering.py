@@ -200,8 +200,7 @@ class _Line:
             begun = b""
             if not self.started:
                 assert self.writer is not None
-                self.started = True
-                await self._send(head(200, _STREAM_HEADERS))
+                await self._send_head(200, _STREAM_HEADERS)
                 begun = self.writer.begin()
             if data := begun + make():
                 self.last = time.monotonic()
@@ -212,10 +211,14 @@ class _Line:
 
     async def whole(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
         data = encoded(body)
-        self.started = True
         given = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
-        await self._send(head(status, given))
+        await self._send_head(status, given)
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+    async def _send_head(self, status: int, headers: dict[str, str]) -> None:
+        """An answer has started when its head was sent: whoever is given up before that gets another one."""
+        await self._send(head(status, headers))
+        self.started = True
 
 
 _STREAM_HEADERS = {
