@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from joey.chunks import ReasoningChunk, StopChunk, ToolCallChunk, UsageChunk
 from joey.events import StreamEvent, StreamFinished, TextDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
@@ -36,3 +40,23 @@ def test_usage_is_reported_in_parts_and_only_grows() -> None:
 
 def test_no_events_are_an_empty_reply() -> None:
     assert collect([]) == Reply()
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ({"path": "a"}, {"path": "a"}),
+        ('{"path": "a"}', {"path": "a"}),
+        ("{'path': 'a',}", {"path": "a"}),
+        (None, {}),
+        ("", {}),
+        ("null", {}),
+        ("ls -la", {"arguments": "ls -la"}),
+        ('{"path": "a', {"arguments": '{"path": "a'}),
+        (["a"], {"arguments": ["a"]}),
+        ("[" * 50_000, {"arguments": "[" * 50_000}),
+    ],
+)
+def test_arguments_are_kept_as_an_object_whatever_the_model_wrote(written: Any, kept: Any) -> None:
+    reply = collect([ToolCallStarted("1", "run"), ToolCallFinished("1", "run", written)])
+    assert reply.content == (ToolUseBlock("1", "run", kept),)

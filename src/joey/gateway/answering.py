@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from joey.gateway.exchange import Exchange
-from joey.gateway.http import ClientGoneError, HttpCall, Send, head, read_json, too_deep, unless_gone
+from joey.gateway.http import ClientGoneError, HttpCall, Send, as_refusal, head, read_json, unless_gone
 from joey.gateway.pieces import Piece
 from joey.gateway.records import Records, RequestRecord
 from joey.gateway.refusal import Refusal
@@ -82,7 +82,7 @@ class WireEndpoint:
         except ClientGoneError:
             self._records.close(record, "gone", "the client went away")
         except (Refusal, RecursionError) as error:
-            refusal = error if isinstance(error, Refusal) else too_deep()
+            refusal = as_refusal(error)
             self._records.close(record, "failed", refusal.message)
             await self._refuse(line, refusal)
         except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever happens

@@ -29,6 +29,11 @@ def too_deep() -> Refusal:
     return invalid("the JSON of the request is nested too deeply")
 
 
+def as_refusal(error: Refusal | RecursionError) -> Refusal:
+    """What a client is told of a request that could not be understood or answered."""
+    return error if isinstance(error, Refusal) else too_deep()
+
+
 class ClientGoneError(Exception):
     """The client went away before its request was complete."""
 

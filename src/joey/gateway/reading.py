@@ -47,10 +47,10 @@ from joey.gateway.pieces import (
 )
 from joey.gateway.seal import Seal
 from joey.messages import StopReason
-from joey.protocols.json.repair import UnreadableError, read_arguments, read_json
+from joey.protocols.json.repair import as_object
 from joey.schema.repair import ArgumentRepair
 from joey.usage import Usage
-from joey.wire import JsonObject, JsonValue
+from joey.wire import JsonObject
 
 FindCalls: TypeAlias = Callable[[str], Sequence[ToolCallFinished]]
 _FENCE = "```"
@@ -272,7 +272,7 @@ class PieceReader:
             self._hold()
             self._text(event.source)
             return
-        written = _as_object(event.arguments)
+        written = as_object(event.arguments)
         if written is None:
             self.counts.malformed += 1
             self.rejected.append(f"the arguments of {event.name!r} must be an object")
@@ -362,15 +362,3 @@ class PieceReader:
             if self._blocks:
                 self._out += self._blocks[0].waiting
                 self._blocks[0].waiting = []
-
-
-def _as_object(arguments: JsonValue) -> JsonObject | None:
-    """Arguments as an object, also where the model wrote that into a string."""
-    if isinstance(arguments, str):
-        try:
-            arguments = read_arguments(read_json(arguments))[0]
-        except UnreadableError:
-            return None
-    if arguments is None:
-        return {}
-    return arguments if isinstance(arguments, dict) else None

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from joey.errors import UsageError
 from joey.gateway.answering import WireEndpoint
 from joey.gateway.guard import Guard
-from joey.gateway.http import AsgiApp, ClientGoneError, HeldBytes, HttpCall, Receive, Scope, Send, read_json, too_deep
+from joey.gateway.http import AsgiApp, ClientGoneError, HeldBytes, HttpCall, Receive, Scope, Send, as_refusal, read_json
 from joey.gateway.records import Records
 from joey.gateway.refusal import Refusal, invalid
 from joey.gateway.replies import KeptReplies
@@ -120,7 +120,7 @@ class Gateway:
             upstream = self.routing.find(understood.model).upstream
             tokens, _ = await upstream.count(upstream.encode(understood))
         except (Refusal, RecursionError) as error:
-            await refuse(call, error if isinstance(error, Refusal) else too_deep())
+            await refuse(call, as_refusal(error))
             return
         await call.answer(200, encoded({"input_tokens": tokens}), _JSON)
 

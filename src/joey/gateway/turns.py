@@ -17,7 +17,21 @@ from typing import Protocol
 from joey.gateway.http import AsgiApp, AsgiMessage, Scope
 
 _LOG = logging.getLogger("joey.gateway")
-_PHRASES = {200: b"OK", 400: b"Bad Request", 401: b"Unauthorized", 403: b"Forbidden", 404: b"Not Found"}
+_PHRASES = {
+    200: b"OK",
+    400: b"Bad Request",
+    401: b"Unauthorized",
+    403: b"Forbidden",
+    404: b"Not Found",
+    413: b"Content Too Large",
+    429: b"Too Many Requests",
+    500: b"Internal Server Error",
+    502: b"Bad Gateway",
+    503: b"Service Unavailable",
+    504: b"Gateway Timeout",
+    529: b"Overloaded",
+}
+"""Those that are answered here; `http` is not loaded for them, and does not know the last, which is Anthropic's."""
 
 
 class _Transport(Protocol):

@@ -7,7 +7,6 @@ stands there as text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +23,7 @@ from joey.events import (
     UsageReported,
 )
 from joey.messages import Block, ReasoningBlock, StopReason, TextBlock, ToolUseBlock
+from joey.protocols.json.repair import as_object
 from joey.usage import Usage
 from joey.wire import JsonObject, JsonValue
 
@@ -122,12 +122,5 @@ def _text_block(pieces: list[str]) -> Iterator[Block]:
 
 def _object(arguments: JsonValue) -> JsonObject:
     """Arguments as a conversation keeps them: an object, whatever the model wrote; `Reply.calls` has that."""
-    if isinstance(arguments, str):
-        try:
-            found = json.loads(arguments)
-        except (ValueError, RecursionError):
-            found = None
-        arguments = found if isinstance(found, dict) else arguments
-    if isinstance(arguments, dict):
-        return arguments
-    return {} if arguments is None else {"arguments": arguments}
+    found = as_object(arguments)
+    return {"arguments": arguments} if found is None else found

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from joey.gateway.refusal import invalid
 from joey.messages import ImageBlock, ResultBlock, TextBlock
-from joey.protocols.json.repair import UnreadableError, read_arguments, read_json
+from joey.protocols.json.repair import as_object
 from joey.providers.catalogue import EFFORTS, Effort
 from joey.wire import JsonObject
 
@@ -95,18 +94,10 @@ def arguments_of(text: Any) -> JsonObject:
     the conversation fail."""
     if isinstance(text, Mapping):
         return dict(text)
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str):
         return {}
-    try:
-        value = json.loads(text)
-        if isinstance(value, dict):
-            return value
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return read_arguments(read_json(text))[0]
-    except (UnreadableError, RecursionError):
-        return {"arguments": text}
+    found = as_object(text)
+    return {"arguments": text} if found is None else found
 
 
 def number(body: Mapping[str, Any], *names: str) -> int | None:

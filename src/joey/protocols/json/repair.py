@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 
 from joey.protocols.json.partial import JS_SPACE
 from joey.protocols.json.stream import JsonReader
-from joey.wire import JsonObject
+from joey.wire import JsonObject, JsonValue
 
 _FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL)
 _PYTHON_TOKEN = re.compile(
@@ -48,6 +49,21 @@ def read_arguments(reader: JsonReader) -> tuple[JsonObject, tuple[str, ...]]:
         inner, more = read_arguments(read_json(value))
         return inner, (*repairs, "the arguments were a JSON string", *more)
     raise UnreadableError(f"the arguments must be a JSON object, got {_kind(value)}")
+
+
+def as_object(arguments: JsonValue) -> JsonObject | None:
+    """Arguments as an object, also where the model wrote that into a string; None if they are no object."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, str):
+        return arguments if isinstance(arguments, dict) else None
+    with suppress(ValueError, RecursionError):
+        if isinstance(found := json.loads(arguments), dict):  # nearly always, and many times faster
+            return found
+    try:
+        return read_arguments(read_json(arguments))[0]
+    except (UnreadableError, RecursionError):
+        return None
 
 
 def _repair(body: str, fault: str) -> tuple[JsonReader, tuple[str, ...]]:

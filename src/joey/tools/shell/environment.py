@@ -49,8 +49,8 @@ _SECRET_PARTS = frozenset((
     "SIGNING", "ENCRYPTION", "WEBHOOK", "LOGIN", "OAUTH", "NETRC", "KUBECONFIG", "PGPASSFILE", "MNEMONIC", "MNEMONICS",
     "SEEDPHRASE",
 ))  # fmt: skip
-_PASS = re.compile(r"(?<!BY)(?<!COM)(?<!SUR)(?<!TRES)(?<!OVER)(?<!UNDER)PASS")
-"""The end of a part (DBPASS), but not of a word of its own (BYPASS)."""
+_WORDS_IN_PASS = ("BYPASS", "COMPASS", "SURPASS", "TRESPASS", "OVERPASS", "UNDERPASS")
+"""Other parts that end so hold a password: DBPASS."""
 _SECRET_ENDINGS = (
     "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "PASSCODE", "CREDENTIAL",
     "CREDENTIALS", "COOKIE", "COOKIES", "APIKEY", "APIKEYS", "ACCESSKEY", "SECRETKEY", "PRIVATEKEY", "SSHKEY", "SESSID",
@@ -195,7 +195,7 @@ def _named_like_a_secret(name: str) -> bool:
 
 
 def _ends_in_pass(part: str) -> bool:
-    return part.endswith("PASS") and _PASS.match(part, len(part) - 4) is not None
+    return part.endswith("PASS") and part not in _WORDS_IN_PASS
 
 
 def _is_door(name: str, value: str) -> bool:
