@@ -104,7 +104,7 @@ async def test_a_model_that_makes_no_call_where_one_is_required_is_asked_again(
 async def test_a_model_that_never_makes_the_required_call_is_an_error(wire: str) -> None:
     got = await post(upstream("No.", "No."), wire, **CHOICES[wire]["required"])
     assert got.status_code == 502
-    assert "no call" in got.json()["error"]["message"]
+    assert "no tool call" in got.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("choice", ["one", "allowed"])

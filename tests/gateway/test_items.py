@@ -87,8 +87,8 @@ async def test_a_compacted_beginning_is_part_of_the_system_prompt() -> None:
 @pytest.mark.parametrize(
     ("item", "words"),
     [
-        ({"type": "compaction_trigger"}, "not compacted here"),
-        ({"type": "item_reference", "id": "x"}, "not kept here any more; send it whole"),
+        ({"type": "compaction_trigger"}, "compaction is not supported"),
+        ({"type": "item_reference", "id": "x"}, "was not found; send the whole item"),
         ({"type": "configuration_update", "text": {"format": {"type": "json_object"}}}, "send `text`"),
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else "",

@@ -172,7 +172,7 @@ async def test_an_upstream_of_a_project_gets_no_key_of_the_users(
         (project / ".joey" / "config.toml").write_text(entry + line)
         config = settings_in_force(project)
         if line:
-            with pytest.raises(UsageError, match="key_variable counts in your own settings only"):
+            with pytest.raises(UsageError, match="key_variable is allowed only in your own settings"):
                 await asyncio.to_thread(open_upstreams, UpstreamChoice(), config)
         else:
             (theirs,) = await asyncio.to_thread(open_upstreams, UpstreamChoice(), config)
@@ -183,7 +183,7 @@ async def test_an_upstream_of_a_project_gets_no_key_of_the_users(
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "127.0.0.1:8080", "ftp://127.0.0.1"])
 def test_an_upstream_is_an_address_of_a_server(url: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="begins with http"):
+    with pytest.raises(UsageError, match="must begin with http"):
         open_upstreams(UpstreamChoice(url=url), settings_in_force(tmp_path))
 
 

@@ -104,16 +104,16 @@ WITH_GRAMMAR = {
 async def test_a_model_that_is_asked_again_says_the_same_however_it_is_cut(wire: str, name: str) -> None:
     """Held to a grammar, and with a second attempt that makes two calls, where there is one."""
     text = WITH_GRAMMAR[name]
-    plain, attempts = await asked_again(wire, [text], stream=False)
+    plain, attempts = await with_two_attempts(wire, [text], stream=False)
     for pieces in [["", *text], *cuttings(text, seed=random.Random(name).randrange(99), count=6)]:
-        got, asked = await asked_again(wire, pieces, stream=True)
-        assert asked == attempts, pieces
+        got, requests = await with_two_attempts(wire, pieces, stream=True)
+        assert requests == attempts, pieces
         assert (got.calls, got.stop, got.reasoning) == (plain.calls, plain.stop, plain.reasoning), pieces
         if name != "cut":  # as above
             assert got.text == plain.text, pieces
 
 
-async def asked_again(wire: str, pieces: list[str], *, stream: bool) -> tuple[Any, int]:
+async def with_two_attempts(wire: str, pieces: list[str], *, stream: bool) -> tuple[Any, int]:
     model = upstream(cut_reply(pieces), GOOD, grammar=True)
     async with client_of(model) as client:
         got = await client.post(PATHS[wire], json=request_body(wire, stream=stream))
@@ -124,7 +124,7 @@ async def asked_again(wire: str, pieces: list[str], *, stream: bool) -> tuple[An
 @pytest.mark.parametrize("name", ["bare call", "fenced call", "fenced call behind space", "long fenced call"])
 async def test_nothing_is_seen_of_a_call_without_markers_that_is_made_again(name: str) -> None:
     for pieces in ([WITH_GRAMMAR[name]], list(WITH_GRAMMAR[name])):
-        got, attempts = await asked_again("messages", pieces, stream=True)
+        got, attempts = await with_two_attempts("messages", pieces, stream=True)
         assert (got.text, attempts) == ("", 2)
         assert got.calls == [("list_files", {}), ("write_file", {"path": "b.py"})]
 

@@ -10,8 +10,8 @@ seconds, its body has to keep coming, and a head has a size. One that does not r
 keeps a slot of the model from the others. Beyond a number of connections new ones are refused, so that those that are
 there can be answered.
 
-This is no server of a framework, because of what starts with one: uvicorn loads a command line and process managers,
-and costs a new gateway as much time as all that it needs itself.
+This does not use a framework's server, which would load much more at start-up: uvicorn loads a command line and process
+managers, and costs a new gateway as much time as all that it needs itself.
 """
 
 from __future__ import annotations

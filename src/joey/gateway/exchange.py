@@ -172,7 +172,7 @@ class Exchange:
             for piece in reader.close():
                 yield piece
             if must_call and not reader.finished_calls and reader.end().stop != "length":
-                raise Refusal("upstream", "the model made no call, although the tool choice requires one")
+                raise Refusal("upstream", "the model made no tool call, although tool_choice requires one")
             yield reader.end()
             return
 

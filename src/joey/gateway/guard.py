@@ -36,7 +36,7 @@ class Guard:
             )
         origin = headers.get("origin")
         if (origin is not None and _place(origin) != host.lower()) or _is_foreign(headers):
-            raise Refusal("forbidden", "requests of web pages from elsewhere are not answered")
+            raise Refusal("forbidden", "requests from other websites are not allowed")
         if self.key is not None and not hmac.compare_digest(_given_key(headers).encode(), self.key.encode()):
             raise Refusal("auth", "the key is missing or wrong; send the gateway's key as the API key")
 

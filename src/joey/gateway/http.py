@@ -97,7 +97,7 @@ class HttpCall:
             raise Refusal("too_large", f"the request is larger than {max_bytes // 2**20} MB")
         coding = self.headers.get("content-encoding", "identity").lower()
         if coding not in ("", "identity"):
-            raise invalid(f"a body with Content-Encoding {coding[:20]} is not read here; send it as it is")
+            raise invalid(f"Content-Encoding {coding[:20]} is not supported; send the body uncompressed")
         return b"".join(parts)
 
     def close(self) -> None:
@@ -128,12 +128,12 @@ def read_json(body: bytes) -> Any:
     except RecursionError:
         raise too_deep() from None
     except ValueError as error:
-        raise invalid(f"the request is not JSON: {error}") from None
+        raise invalid(f"the request is not valid JSON: {error}") from None
 
 
 def _no_json(word: str) -> Any:
     """Python reads these, but the model's server may not."""
-    raise ValueError(f"{word} is no value of JSON")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 async def unless_gone(work: Awaitable[None], receive: Receive) -> bool:

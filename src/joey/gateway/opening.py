@@ -85,7 +85,9 @@ def _named(name: str, entry: Mapping[str, Any], config: Config) -> Upstream:
 def _without_key(choice: UpstreamChoice) -> UpstreamChoice:
     """An upstream of a project's file: a folder that is trusted may name a server, and gets no key of the user's."""
     if choice.key_variable != KEY_VARIABLE:
-        raise UsageError("key_variable counts in your own settings only; move this upstream there, or remove the line")
+        raise UsageError(
+            "key_variable is allowed only in your own settings; move this upstream there, or remove the line"
+        )
     return replace(choice, key_variable="")
 
 
@@ -124,7 +126,7 @@ def open_upstream(chosen: UpstreamChoice, config: Config, name: str = "") -> Ups
     def with_fields(fields: JsonObject) -> Provider:
         """The engine is one for all of them. It needs the weights of tokens for itself."""
         if LOGIT_BIAS in fields:
-            raise invalid(f"{LOGIT_BIAS}: a model of this process takes none", LOGIT_BIAS)
+            raise invalid(f"{LOGIT_BIAS}: not supported by local models", LOGIT_BIAS)
         return open_local(model, options=engine, takes_grammar=grammar != "off", fields=fields)
 
     return replace(_made(chosen, provider, model, name, Probed(slots=1)), with_fields=with_fields)
@@ -139,7 +141,7 @@ def _engine(chosen: UpstreamChoice, config: Config) -> EngineOptions:
 def _at(chosen: UpstreamChoice, url: str, name: str) -> Upstream:
     """A server by its address."""
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{url!r} is no address of a server; it begins with http:// or https://")
+        raise UsageError(f"{url!r} is not a server address; it must begin with http:// or https://")
     address = url.rstrip("/") if url.rstrip("/").endswith("/v1") else f"{url.rstrip('/')}/v1"
     key = os.environ.get(chosen.key_variable) if chosen.key_variable else None
     model = chosen.model or _first_model(address, key)

@@ -47,7 +47,7 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 def checked(schema: Mapping[str, Any], owner: str) -> JsonObject:
     """The schema without keywords that are null. Raises Refusal for one that is no JSON Schema."""
     for place, problem in _flaws(schema, "", 0):
-        raise invalid(f"the schema of {owner} is no JSON Schema: {place or 'it'} must be {problem}")
+        raise invalid(f"the schema of {owner} is not a JSON Schema: {place or 'it'} must be {problem}")
     return _without_null(schema) if _has_null(schema) else dict(schema)
 
 

@@ -136,7 +136,7 @@ class Gateway:
         if name in self._names():
             await call.answer(200, encoded(self._listed(name)), _JSON)
         else:
-            await refuse(call, Refusal("not_found", f"there is no model {name!r} here", param="model"))
+            await refuse(call, Refusal("not_found", f"there is no model {name!r}", param="model"))
 
     def _names(self) -> list[str]:
         own = [upstream.name for upstream in self.routing.upstreams]
@@ -168,7 +168,7 @@ class Gateway:
         if part not in ("", "replay"):
             await _not_found(call)
         elif found is None:
-            await call.answer(404, encoded({"problem": "this request is not kept any more"}), _JSON, **_PAGE_HEADERS)
+            await call.answer(404, encoded({"problem": "this request was not found"}), _JSON, **_PAGE_HEADERS)
         else:
             shown = found.replay() if part else found.details()
             await call.answer(200, encoded(shown), _JSON, **_PAGE_HEADERS)
@@ -212,7 +212,7 @@ async def _health(call: HttpCall) -> None:
 
 
 async def _not_found(call: HttpCall) -> None:
-    await refuse(call, Refusal("not_found", f"there is nothing for {call.method} {call.path} here"))
+    await refuse(call, Refusal("not_found", f"{call.method} {call.path} was not found"))
 
 
 async def _page(call: HttpCall) -> None:
@@ -257,7 +257,7 @@ class _Application:
     async def _answer(self, call: HttpCall) -> None:
         try:
             if call.is_ambiguous:
-                raise invalid("a header that decides who may come in is there twice; send Host, Origin and keys once")
+                raise invalid("a header for access control was sent twice; send Host, Origin and Authorization once")
             if call.path != "/health":
                 self._guard.check(call.headers)
         except Refusal as refusal:

@@ -163,7 +163,7 @@ class Upstream:
         """Who answers this request. Raises Refusal where a field of it cannot be sent on, and must be."""
         if not request.sent_on or self.with_fields is None:
             if LOGIT_BIAS in request.sent_on:
-                raise invalid(f"{LOGIT_BIAS}: this model's server takes none from here", LOGIT_BIAS)
+                raise invalid(f"{LOGIT_BIAS}: not supported by this model's server", LOGIT_BIAS)
             yield self.provider
             return
         provider = self.with_fields(request.sent_on)
@@ -258,7 +258,7 @@ def _refuse_long_wait(seconds: float) -> None:
     """The server refuses for some time: a client is told how long, and does not wait without a word."""
     if seconds > MAX_LIMIT_WAIT:
         again = f"try again in {seconds:.0f} seconds"
-        raise Refusal("rate", f"the model's server takes no requests for now; {again}", retry_after=seconds)
+        raise Refusal("rate", f"the model's server is refusing requests; {again}", retry_after=seconds)
 
 
 def _watched(parser: Parser) -> Parser:

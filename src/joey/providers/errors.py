@@ -56,7 +56,7 @@ class ProviderError(JoeyError):
         return self
 
     def from_host(self, host: str) -> Self:
-        """The same, and where the provider failed inside, which one it was: its own words seldom say so."""
+        """The same, and for a server error (5xx) which server it was: its own words seldom say so."""
         if self.status is not None and self.status >= 500:
             self.args = (f"{host} failed with HTTP {self.status}: {self}",)
         return self

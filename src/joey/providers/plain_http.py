@@ -323,8 +323,8 @@ class PlainResponse:
 
 
 def _unpacker(coding: str) -> Callable[[bytes], Iterable[bytes]]:
-    """What makes of packed pieces the body: some servers pack although nobody asked for it. In parts, since a few bytes
-    may become very many."""
+    """Decompresses the body piece by piece: some servers compress although nobody asked for it. A few bytes may become
+    very many."""
     if coding.lower() not in ("gzip", "x-gzip", "deflate"):
         return lambda piece: (piece,)
     packed = zlib.decompressobj(zlib.MAX_WBITS | 32)
@@ -334,7 +334,7 @@ def _unpacker(coding: str) -> Callable[[bytes], Iterable[bytes]]:
             try:
                 yield packed.decompress(piece, _MAX_BUFFERED)
             except zlib.error as error:
-                raise PlainHttpError(f"the server packed its answer as {coding}, and it cannot be unpacked") from error
+                raise PlainHttpError(f"the server's {coding} response could not be decompressed") from error
             piece = packed.unconsumed_tail
 
     return unpack

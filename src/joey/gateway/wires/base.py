@@ -145,7 +145,7 @@ class Wire(ABC):
     def understood(self, body: Any, context: ReadingContext) -> ClientRequest:
         """The request of a body. Whatever is wrong with it is a Refusal."""
         if not isinstance(body, dict):
-            raise invalid("the body of a request is a JSON object")
+            raise invalid("the request body must be a JSON object")
         check_fields(self.name, body)
         try:
             return self.read(body, context)

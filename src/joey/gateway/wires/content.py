@@ -67,7 +67,7 @@ def _part(part: Mapping[str, Any]) -> list[ResultBlock]:
         return [TextBlock(str(part.get("content") or ""))]
     if kind == "search_result":
         return [TextBlock(f"{part.get('title', '')}\n{text_of(part.get('content'))}".strip())]
-    return [TextBlock(f"[A part of type {kind} is left out here: the gateway cannot show it to the model.]")]
+    return [TextBlock(f"[A part of type {kind} was left out: the gateway cannot show it to the model.]")]
 
 
 def _source(kind: str, source: Mapping[str, Any], part: Mapping[str, Any]) -> ResultBlock:
@@ -79,14 +79,14 @@ def _source(kind: str, source: Mapping[str, Any], part: Mapping[str, Any]) -> Re
     if source.get("type") in ("text", "content"):
         title = f"{part['title']}\n" if part.get("title") else ""
         return TextBlock(title + text_of(source.get("data", source.get("content"))))
-    return TextBlock("[A document is left out here: the gateway cannot show it to the model.]")
+    return TextBlock("[A document was left out: the gateway cannot show it to the model.]")
 
 
 def _image_at(url: Any) -> ResultBlock:
     found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
     if found:
         return ImageBlock(found[1], found[2])
-    return TextBlock("[An image is left out here: the gateway does not fetch addresses; send it as a data: URL.]")
+    return TextBlock("[An image was left out: the gateway does not fetch URLs; send it as a data: URL.]")
 
 
 def arguments_of(text: Any) -> JsonObject:

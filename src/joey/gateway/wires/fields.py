@@ -60,20 +60,20 @@ def _never(problem: str) -> Check:
 
 
 def _one(value: Any) -> str | None:
-    return None if value == 1 and not isinstance(value, bool) else "one choice at a time is made here"
+    return None if value == 1 and not isinstance(value, bool) else "only n=1 is supported"
 
 
 def _text_only(value: Any) -> str | None:
-    return None if value in ([], ["text"]) else "only text can be answered here"
+    return None if value in ([], ["text"]) else "only text output is supported"
 
 
 def _included(value: Any) -> str | None:
     if not isinstance(value, list):
         return "must be a list"
-    return f"{_LOGPROBS} cannot be given here" if _LOGPROBS in value else None
+    return f"{_LOGPROBS} is not supported" if _LOGPROBS in value else None
 
 
-_NO_LOGPROBS = _never("log probabilities of tokens cannot be given here")
+_NO_LOGPROBS = _never("log probabilities are not supported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +132,20 @@ FIELDS: tuple[RequestField, ...] = (
     RequestField(("logprobs",), (CHAT,), "refused", "if true", _NO_LOGPROBS),
     RequestField(("top_logprobs",), OPENAI, "refused", "if more than 0", _NO_LOGPROBS),
     RequestField(("modalities",), (CHAT,), "refused", "other than text", _text_only),
-    RequestField(("audio",), (CHAT,), "refused", "", _never("sound cannot be made here")),
+    RequestField(("audio",), (CHAT,), "refused", "", _never("audio output is not supported")),
     RequestField(
         ("background",),
         (RESPONSES,),
         "refused",
         "if true: no answer can be fetched later",
-        _never("an answer cannot be fetched later here; leave it out, or stream"),
+        _never("background responses are not supported; omit the field"),
     ),
     RequestField(
         ("conversation", "prompt"),
         (RESPONSES,),
         "refused",
         "they name what only OpenAI's servers keep",
-        _never("what is kept on OpenAI's servers cannot be read here; send it whole in `input`"),
+        _never("items stored on OpenAI's servers cannot be read; send the whole conversation in `input`"),
     ),
     RequestField(("thread",), (MESSAGES,), "refused", "in the words that make the SDK go on without it"),
     RequestField(
@@ -153,7 +153,7 @@ FIELDS: tuple[RequestField, ...] = (
         (MESSAGES,),
         "refused",
         "but not where tokens are counted",
-        _never("conversations are not compacted here; ask for a summary in a message"),
+        _never("compaction is not supported; ask for a summary in a message"),
     ),
     RequestField(("metadata", "moderation"), OPENAI, "ignored", "for OpenAI's own records"),
     RequestField(("user",), (RESPONSES,), "ignored", "the same"),

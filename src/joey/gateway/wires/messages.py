@@ -120,7 +120,7 @@ class MessagesWire(Wire):
 
     def read(self, body: JsonObject, context: ReadingContext) -> ClientRequest:
         if body.get("thread") is not None:
-            raise Refusal("thread", "message threads are not supported here; send the whole conversation")
+            raise Refusal("thread", "message threads are not supported; send the whole conversation")
         listed = _Listed(items(body.get("tools"), "tools"), items(body.get("messages"), "messages"))
         tools = listed.offered
         choice, callable_tools = choice_of(tools, body.get("tool_choice"))

@@ -57,7 +57,7 @@ _ECHOED = (
 )  # fmt: skip
 _SEALED = "reasoning.encrypted_content"
 _TOOL_LISTS = ("additional_tools", "tool_search_output")
-_COMPACTED = "[The conversation before this was compacted by another server, and cannot be read here.]"
+_COMPACTED = "[The conversation before this was compacted by another server and cannot be read.]"
 
 
 class ResponsesWire(Wire):
@@ -117,7 +117,7 @@ def _items(body: JsonObject, replies: KeptReplies) -> list[Any]:
     kept = replies.find(str(previous))
     if kept is None:
         raise invalid(
-            f"the previous response {previous!r} is not kept here any more; send the whole conversation",
+            f"the previous response {previous!r} was not found; send the whole conversation",
             "previous_response_id",
         )
     return [*kept, *new]
@@ -129,7 +129,7 @@ def _referred(item: Any, replies: KeptReplies) -> Any:
         return item
     found = replies.item(str(item.get("id")))
     if found is None:
-        raise invalid(f"input: the item {item.get('id')!r} is not kept here any more; send it whole", "input")
+        raise invalid(f"input: the item {item.get('id')!r} was not found; send the whole item", "input")
     return found
 
 
@@ -187,9 +187,9 @@ def _add(
 def _refused_item(kind: Any, item: Mapping[str, Any]) -> str:
     """Why an item cannot be understood: without it the answer would be another one."""
     if kind == "compaction_trigger":
-        return "conversations are not compacted here; ask for a summary in a message"
+        return "compaction is not supported; ask for a summary in a message"
     if kind == "configuration_update" and item.get("text") is not None:
-        return "a configuration_update is not followed here; send `text` with the request"
+        return "configuration_update is not supported; send `text` with the request"
     return ""
 
 

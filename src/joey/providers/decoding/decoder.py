@@ -134,7 +134,7 @@ class EventReader:
 
     def _event(self) -> ServerEvent:
         if self._has_hole:
-            raise CutStreamError("a piece of the reply is lost: the server sent something else into its line")
+            raise CutStreamError("a piece of the reply is lost: the server wrote other output into the event stream")
         event = ServerEvent(self._name, b"\n".join(self._data).strip(), not self._is_body)
         self._name, self._data, self._size = "", [], 0
         return event
