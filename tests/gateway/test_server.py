@@ -163,6 +163,7 @@ async def behind(server: LocalServer, silence: float = 30.0) -> AsyncIterator[ht
 
 BEFORE: dict[str, tuple[Scripted, dict[str, int]]] = {
     "overloaded": (Failure(503, "busy", "overloaded_error"), {"chat": 503, "responses": 503, "messages": 529}),
+    "failed": (Failure(500, "boom"), dict.fromkeys(WIRES, 502)),
     "limit": (Failure(429, "slow down", retry_after=7), dict.fromkeys(WIRES, 429)),
     "key": (Failure(401, "bad key"), dict.fromkeys(WIRES, 502)),
     "refused": (Failure(400, "no such field"), dict.fromkeys(WIRES, 400)),

@@ -18,8 +18,10 @@ from joey.gateway.seal import Seal
 from joey.gateway.server import WIRES
 from joey.gateway.upstream import estimate
 from joey.gateway.wires.base import ReadingContext
+from joey.messages import TextBlock
 
 ROUNDS = 200
+BY_NAME = {wire.name: wire for wire in WIRES}
 WRONG: list[Any] = [
     None, True, 0, -1, 2**70, 1e308, float("nan"), "", "x", "\ud800", "\0", "auto", [], {}, [[]], [None], [1], ["x"],
     [{}], {"type": "x"}, {"type": None}, {"type": []}, {"name": {}}, {"a": {"b": []}}, "a" * 3000,
@@ -187,3 +189,32 @@ def test_a_schema_without_end_is_refused() -> None:
         schema = {"items": schema}
     with pytest.raises(Refusal, match="nested"):
         checked(schema, "x")
+
+
+@pytest.mark.parametrize(
+    ("wire", "fields", "words"),
+    [
+        ("chat", {"messages": [1]}, "messages: each message needs a role"),
+        ("messages", {"messages": [{"content": "x"}]}, "messages: each message needs a role"),
+        ("chat", {"messages": [{"role": "bot", "content": "x"}]}, "messages: the role 'bot' is unknown"),
+        ("responses", {"input": [{"role": "bot", "content": "x"}]}, "input: the role 'bot' is unknown"),
+        ("chat", {"tool_choice": {"type": "function"}}, "tool_choice needs the name of a tool"),
+        ("messages", {"tool_choice": {"type": "tool", "name": 5}}, "tool_choice needs the name of a tool"),
+        *(
+            (wire, {"messages": [{"role": "user", "content": content}]}, "each part must be a string or an object")
+            for wire in ("chat", "messages")
+            for content in ([1], {"found": "a.py"}, [{"found": "a.py"}])
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_words_of_the_api(wire: str, fields: Any, words: str) -> None:
+    with pytest.raises(Refusal, match=words):
+        BY_NAME[wire].understood({**BODIES[wire], **fields}, ReadingContext(Seal(bytes(32)), KeptReplies()))
+
+
+def test_a_part_that_is_null_is_none_and_an_unknown_one_is_mentioned() -> None:
+    content = [None, "a", {"text": "b"}, {"type": "hologram"}]
+    body = {**BODIES["chat"], "messages": [{"role": "user", "content": content}]}
+    request = BY_NAME["chat"].understood(body, ReadingContext(Seal(bytes(32)), KeptReplies()))
+    *texts, mention = [block.text for block in request.messages[0].content if isinstance(block, TextBlock)]
+    assert texts == ["a", "b"] and "hologram" in mention

@@ -76,6 +76,6 @@ def from_provider(error: errors.ProviderError, window: int | None = None) -> Ref
             return Refusal(kind, f"the model's server refused the request: {error.reason}")
         case errors.RateLimitError():
             return Refusal("rate", error.reason, retry_after=error.retry_after)
-        case errors.OverloadedError():
-            return Refusal("overloaded", error.reason, retry_after=error.retry_after)
+        case errors.OverloadedError() if error.status != 500:  # a server that failed is not busy
+            return Refusal("overloaded", f"the model's server reports: {error.reason}", retry_after=error.retry_after)
     return Refusal("upstream", f"the model's server failed: {error.reason}", retry_after=error.retry_after)

@@ -29,6 +29,7 @@ from joey.gateway.wires.content import (
     strings,
     temperature_of,
     text_of,
+    unknown_role,
 )
 from joey.gateway.wires.fields import sent_on
 from joey.messages import Block, ReasoningBlock, StopReason, ToolResultBlock, ToolUseBlock
@@ -162,7 +163,7 @@ def _add(conversation: ConversationReader, message: Mapping[str, Any], tools: Of
         case "function":
             conversation.add("user", [ToolResultBlock(str(message.get("name") or ""), tuple(parts_of(content)))])
         case _:
-            raise invalid(f"the role {role!r} is unknown", "messages")
+            raise unknown_role(role, "messages")
 
 
 def _assistant(message: Mapping[str, Any], tools: OfferedTools) -> Iterator[Block]:

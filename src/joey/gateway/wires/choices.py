@@ -48,7 +48,9 @@ def _any(tools: OfferedTools, mode: ChoiceMode, parallel: bool) -> tuple[ToolCho
 
 def _one(tools: OfferedTools, choice: Mapping[str, Any], parallel: bool) -> tuple[ToolChoice, OfferedTools]:
     name = choice.get("name")
-    found = tools.find(name, str(choice.get("namespace") or "")) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        raise invalid("tool_choice needs the name of a tool", "tool_choice")
+    found = tools.find(name, str(choice.get("namespace") or ""))
     if found is None:
         raise invalid(f"the tool {name!r} of tool_choice is not among the tools", "tool_choice")
     return ToolChoice("one", found.flat, parallel), tools.picked([found])

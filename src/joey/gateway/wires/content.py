@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from joey.gateway.refusal import invalid
+from joey.gateway.refusal import Refusal, invalid
 from joey.messages import ImageBlock, ResultBlock, TextBlock
 from joey.protocols.json.repair import as_object
 from joey.providers.catalogue import EFFORTS, Effort
@@ -29,6 +29,12 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def unknown_role(role: Any, name: str) -> Refusal:
+    return invalid(
+        f"{name}: " + ("each message needs a role" if role is None else f"the role {role!r} is unknown"), name
+    )
+
+
 def text_of(content: Any) -> str:
     """The words of a content: a string, or a list of parts."""
     if isinstance(content, str):
@@ -48,7 +54,7 @@ def parts_of(content: Any) -> list[ResultBlock]:
         raise invalid("content must be a string or a list of parts", "content")
     found: list[ResultBlock] = []
     for part in content:
-        found += [TextBlock(part)] if isinstance(part, str) else _part(mapping(part))
+        found += [TextBlock(part)] if isinstance(part, str) else _part(mapping(part)) if part is not None else []
     return [part for part in found if not isinstance(part, TextBlock) or part.text]
 
 
@@ -67,6 +73,8 @@ def _part(part: Mapping[str, Any]) -> list[ResultBlock]:
         return [TextBlock(str(part.get("content") or ""))]
     if kind == "search_result":
         return [TextBlock(f"{part.get('title', '')}\n{text_of(part.get('content'))}".strip())]
+    if kind is None:  # left out, it might be all that a tool found
+        raise invalid("content: each part must be a string or an object with a type", "content")
     return [TextBlock(f"[A part of type {kind} was left out: the gateway cannot show it to the model.]")]
 
 

@@ -44,6 +44,7 @@ from joey.gateway.wires.content import (
     strings,
     temperature_of,
     text_of,
+    unknown_role,
 )
 from joey.gateway.wires.fields import sent_on
 from joey.messages import Block, ReasoningBlock, ResultBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
@@ -234,7 +235,7 @@ def _add(
         blocks = content if isinstance(content, list) else parts_of(content)
         conversation.add(role, [each for block in blocks for each in _blocks(block, listed, context)])
     else:
-        raise invalid(f"messages: the role {role!r} is unknown", "messages")
+        raise unknown_role(role, "messages")
 
 
 def _blocks(block: Any, listed: _Listed, context: ReadingContext) -> Iterator[Block]:

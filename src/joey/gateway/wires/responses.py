@@ -45,6 +45,7 @@ from joey.gateway.wires.content import (
     parts_of,
     temperature_of,
     text_of,
+    unknown_role,
 )
 from joey.gateway.wires.fields import sent_on
 from joey.messages import ReasoningBlock, ToolResultBlock, ToolUseBlock
@@ -210,7 +211,7 @@ def _message(conversation: ConversationReader, item: Mapping[str, Any]) -> None:
     elif role in ("user", None):
         conversation.add("user", parts_of(content))
     else:
-        raise invalid(f"the role {role!r} is unknown", "input")
+        raise unknown_role(role, "input")
 
 
 def _reasoning(item: Mapping[str, Any], context: ReadingContext) -> Iterator[ReasoningBlock]:
