@@ -184,7 +184,7 @@ class ModeSet:
 
 @dataclass(frozen=True, slots=True)
 class ModelSet:
-    """The task goes on with this model, on the server that was named for it, if one was."""
+    """The task continues with this model, on the server that was named for it, if one was."""
 
     model: str
     base_url: str | None = None
