@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from joey.policy.credentials import is_credential
-from joey.sandbox import Sandbox, landlock
+from joey.sandbox import Sandbox, inside, landlock
 from joey.sandbox.git import git_folders
 from joey.sandbox.mounts import layout, open_beneath, too_broad
 from process_kit import all_ended_in, running_in
-from sandbox_kit import MARK, PYTHON, SECRET, World, a_world
+from sandbox_kit import MARK, PYTHON, SECRET, World, a_world, run_in
 
 
 @pytest.fixture
@@ -101,6 +101,43 @@ def test_the_process_inside_survives_what_commands_do_to_it(world: World, level:
     sandbox = world.open(level, world.walls())
     world.inside("kill -9 $PPID; kill -9 -1; true", sandbox=sandbox)
     assert world.inside("echo still here", sandbox=sandbox).out == "still here\n"
+
+
+@pytest.mark.skipif(landlock.version() < 6, reason="the kernel cannot keep signals in; the guide says so")
+def test_a_partial_one_survives_a_signal_to_each_of_its_threads(world: World) -> None:
+    """Landlock looks at the thread that gets a signal, and SIGKILL to one ends the whole process."""
+    sandbox = world.open("partial", world.walls())
+    assert sandbox.holder is not None
+    process = sandbox.holder.process
+    world.inside("setsid -f sleep 1000 >/dev/null 2>&1 </dev/null", sandbox=sandbox)
+    for thread in Path(f"/proc/{process.pid}/task").iterdir():
+        assert world.inside(f"kill -9 {thread.name} 2>/dev/null", sandbox=sandbox).code != 0
+    assert process.poll() is None
+    world.close_sandbox(sandbox)
+    assert running_in(world.workspace) == []
+
+
+@pytest.mark.skipif(landlock.version() < 6, reason="the kernel cannot keep signals in; the guide says so")
+def test_a_partial_one_that_was_stopped_from_inside_still_ends_with_everything_in_it(world: World) -> None:
+    sandbox = world.open("partial", world.walls())
+    assert sandbox.holder is not None
+    (starter,) = sandbox.holder.children
+    world.inside("setsid -f sleep 1000 >/dev/null 2>&1 </dev/null", sandbox=sandbox)
+    world.inside(f"kill -STOP {starter}", sandbox=sandbox)
+    with pytest.raises(TimeoutError):
+        world.loop.run(run_in(sandbox, "true", world.environment), timeout=0.5)
+    world.close_sandbox(sandbox)
+    assert running_in(world.workspace) == []
+
+
+def test_a_proc_that_cannot_be_read_is_no_error_at_the_end() -> None:
+    assert inside._children("/proc/none/children") == []
+
+
+def test_commands_of_a_partial_one_share_what_they_may_signal(world: World) -> None:
+    sandbox = world.open("partial", world.walls())
+    world.inside("sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > pid", sandbox=sandbox)
+    assert world.inside("kill $(cat pid)", sandbox=sandbox).code == 0
 
 
 def test_root_inside_is_nobody_outside(world: World) -> None:

@@ -13,14 +13,15 @@ command that took this process over, so it is lines of numbers, which Joey check
 
 Where there is a PID namespace this is its first process: nothing inside can kill it, and when it ends the kernel ends
 everything else. Elsewhere (`partial`) it adopts what commands leave behind and kills it before it ends. Commands must
-not be able to kill it first, so it stays outside of their Landlock domain: a thread enters it and starts them all.
+not be able to kill it first, so all of it stays outside of their Landlock domain, without a thread in there: a signal
+to one thread ends them all. A process of its own, the starter, enters the domain and starts the commands. These can
+kill it, as they can kill each other; then a new one takes its place.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
 import _socket
-import _thread
 import ctypes
 import errno
 import marshal
@@ -31,8 +32,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _PR_CAPBSET_DROP = 24
@@ -43,16 +43,18 @@ _HEADER = 4
 _NOWHERE = ("192.0.2.1", 9)
 """An address for documentation: connecting a datagram socket to it sends nothing, and shows if there is a route."""
 
+_TO_DEFAULT = (_signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGINT)
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(control: _socket.socket) -> None:
     setup: dict[str, Any] = _receive(control)[0]
     _confine(setup)
-    within = _Within(setup["landlock"])
-    found: str = within.run(lambda: _findings(setup))
-    control.sendall(b"hello " + found.encode() + b"\n")
-    _serve(control, within, partial=bool(setup["landlock"]))
+    starter = _Starter(control, setup) if setup["landlock"] else None
+    found = starter.renew() if starter else _findings(setup)
+    control.sendall(b'hello {%s, "pid": %d}\n' % (found, os.getpid()))
+    _serve(control, starter)
 
 
 # The walls that a process puts up around itself
@@ -125,42 +127,6 @@ def _landlock(sizes: tuple[int, int, int], handled: tuple[int, int, int], rules:
     os.close(made)
 
 
-class _Within:
-    """Where Landlock holds: a thread that has confined itself. What it starts is confined like it; where there is no
-    Landlock to enter, there is no thread either."""
-
-    def __init__(self, landlock: tuple[Any, ...]) -> None:
-        self._wanted, self._done = _thread.allocate_lock(), _thread.allocate_lock()
-        self._wanted.acquire()
-        self._done.acquire()
-        self._landlock = landlock
-        self._work: Callable[[], Any] = lambda: None
-        self._result: Any = None
-        if landlock:
-            _thread.start_new_thread(self._live, ())
-            self.run(lambda: _landlock(*landlock))
-
-    def run(self, work: Callable[[], Any]) -> Any:
-        """What this returns, or raises, when it is done there."""
-        if not self._landlock:
-            return work()
-        self._work = work
-        self._wanted.release()
-        self._done.acquire()
-        if isinstance(self._result, Exception):
-            raise self._result
-        return self._result
-
-    def _live(self) -> None:
-        while True:
-            self._wanted.acquire()
-            try:
-                self._result = self._work()
-            except Exception as error:  # noqa: BLE001 - whoever wanted it gets it
-                self._result = error
-            self._done.release()
-
-
 def _syscall(number: int, *arguments: object) -> int:
     done = libc.syscall(ctypes.c_long(number), *arguments)
     if done < 0:
@@ -171,9 +137,9 @@ def _syscall(number: int, *arguments: object) -> int:
 # Trying them
 
 
-def _findings(setup: dict[str, Any]) -> str:
+def _findings(setup: dict[str, Any]) -> bytes:
     outside = sum(_may_write(path) for path in setup["outside"])
-    return f'{{"writable_outside": {outside}, "route": {int(_has_route())}, "pid": {os.getpid()}}}'
+    return b'"writable_outside": %d, "route": %d' % (outside, _has_route())
 
 
 def _may_write(folder: str) -> bool:
@@ -203,15 +169,15 @@ def _has_route() -> bool:
 # Starting commands
 
 
-def _serve(control: _socket.socket, within: _Within, *, partial: bool) -> None:
+def _serve(control: _socket.socket, starter: _Starter | None) -> None:
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
     os.set_blocking(theirs, False)
+    running: dict[int, int] = {}
     _signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
     _signal.signal(_signal.SIGCHLD, lambda *_: None)
-    if partial:
-        _signal.signal(_signal.SIGTERM, lambda *_: _end(partial=True))
-    running: dict[int, int] = {}
+    if starter:
+        _signal.signal(_signal.SIGTERM, lambda *_: _end(running, starter))
     waiting = select.poll()
     waiting.register(control, select.POLLIN)
     waiting.register(ours, select.POLLIN)
@@ -219,36 +185,178 @@ def _serve(control: _socket.socket, within: _Within, *, partial: bool) -> None:
         ready = [fd for fd, _event in waiting.poll()]
         if ours in ready:
             os.read(ours, 4096)
-        _reap(control, running)
-        if control.fileno() in ready:
-            try:
-                _obey(control, *_receive(control), running, within)
-            except EOFError:
-                _end(partial=partial)
+        try:
+            _reap(control, running, starter)
+            if control.fileno() in ready:
+                _obey(control, *_receive(control), running, starter)
+        except EOFError:
+            _end(running, starter)
 
 
 def _obey(
-    control: _socket.socket, message: Any, descriptors: list[int], running: dict[int, int], within: _Within
+    control: _socket.socket, message: Any, descriptors: list[int], running: dict[int, int], starter: _Starter | None
 ) -> None:
     if message[0] == "signal":
-        try:
-            os.killpg(message[1], message[2])
-        except OSError:
-            return
+        _kill_group(message[1], message[2])
         return
-    _run, number, argv, cwd, environment = message
+    _run, number, *command = message
     try:
-        pid = within.run(lambda: _spawn(argv, cwd, environment, descriptors))
+        pid = starter.start(command, descriptors) if starter else _spawn(command, descriptors)
         running[pid] = number
-        control.sendall(b"started %d %d\n" % (number, pid))
+        _report(control, b"started", number, pid)
     except (OSError, ValueError) as error:
-        control.sendall(b"failed %d %d\n" % (number, getattr(error, "errno", None) or errno.EINVAL))
+        _report(control, b"failed", number, getattr(error, "errno", None) or errno.EINVAL)
     finally:
         for each in descriptors:
             os.close(each)
 
 
-def _spawn(argv: list[bytes], cwd: bytes, environment: dict[bytes, bytes], descriptors: list[int]) -> int:
+class _Starter:
+    """The process in the Landlock domain that starts the commands, seen from outside.
+
+    Each command gets the end of a pipe. What is to become the command writes its process id there before it runs the
+    program, and a blank and the error if that fails; the pipe closes when the program runs. So if nothing was written,
+    nothing ran, and a new starter may try it again. Commands are children of this process, which adopts them at once.
+    """
+
+    ATTEMPTS = 3
+    ANSWER_TIMEOUT = 20.0
+    """A command may stop it (SIGSTOP)."""
+    SEND_TIMEOUT = 4.0
+    """Less than Joey waits for the end of this process."""
+
+    def __init__(self, control: _socket.socket, setup: dict[str, Any]) -> None:
+        self.pid: int | None = None
+        """None once it has ended."""
+        self._control = control
+        self._setup = setup
+        self._channel: _socket.socket
+
+    def renew(self) -> bytes:
+        """Make one, and return what it found when it tried the walls. Raises EOFError."""
+        self._channel, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
+        pid = os.fork()
+        if pid == 0:
+            _be_starter(theirs, self._setup)
+        self.pid = pid
+        theirs.close()
+        self._channel.settimeout(self.SEND_TIMEOUT)
+        if not self._is_ready(self._channel.fileno()):
+            raise EOFError
+        return bytes(_receive(self._channel)[0])
+
+    def start(self, command: list[Any], descriptors: list[int]) -> int:
+        """The process id. Raises OSError."""
+        written = b""
+        for _ in range(self.ATTEMPTS):
+            written = self._attempt(command, descriptors)
+            if written:
+                break
+            self.end()
+        pid, _, failure = written.partition(b" ")
+        if failure or not pid:
+            raise OSError(int(failure or errno.EAGAIN), "it cannot be started")
+        return int(pid)
+
+    def _attempt(self, command: list[Any], descriptors: list[int]) -> bytes:
+        ours, theirs = os.pipe()
+        try:
+            if self.pid is None:
+                self.renew()
+            _send(self._channel, command, [*descriptors, theirs])
+        except (OSError, EOFError):
+            os.close(ours)
+            return b""
+        finally:
+            os.close(theirs)
+        return self._read_all(ours)
+
+    def _read_all(self, pipe: int) -> bytes:
+        data = b""
+        try:
+            while self._is_ready(pipe):
+                piece = os.read(pipe, 100)
+                if not piece:
+                    return data
+                data += piece
+        finally:
+            os.close(pipe)
+        self.end()
+        return data or b" %d" % errno.ETIMEDOUT
+
+    def _is_ready(self, descriptor: int) -> bool:
+        """Whether it can be read from; not if that takes too long or Joey is gone."""
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        waiting.register(self._control, 0)  # only its end
+        return [fd for fd, _event in waiting.poll(self.ANSWER_TIMEOUT * 1000)] == [descriptor]
+
+    def end(self) -> None:
+        pid, self.pid = self.pid, None
+        try:
+            if pid is not None:
+                os.kill(pid, _signal.SIGKILL)
+                os.waitpid(pid, 0)
+        except OSError:
+            return
+
+
+def _be_starter(channel: _socket.socket, setup: dict[str, Any]) -> NoReturn:
+    try:
+        _signal.set_wakeup_fd(-1)
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+        _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+        _prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+        _keep_only(channel.fileno())
+        _landlock(*setup["landlock"])
+        _send(channel, _findings(setup))
+        while True:
+            command, descriptors = _receive(channel)
+            _start_orphan(command, descriptors)
+            for each in descriptors:
+                os.close(each)
+    except EOFError:
+        os._exit(0)
+    except BaseException as error:  # noqa: BLE001 - what follows is the other process's
+        os.write(2, f"{error}\n".encode())
+        os._exit(1)
+
+
+def _start_orphan(command: list[Any], descriptors: list[int]) -> None:
+    """Start a command from a process that ends at once."""
+    *given, report = descriptors
+    try:
+        between = os.fork()
+    except OSError as error:
+        os.write(report, b" %d" % (error.errno or errno.EAGAIN))
+        return
+    if between:
+        os.waitpid(between, 0)
+        return
+    try:
+        if os.fork() == 0:
+            os.write(report, b"%d" % os.getpid())
+            _become(command, given)
+    except (OSError, ValueError) as error:
+        os.write(report, b" %d" % (getattr(error, "errno", None) or errno.EINVAL))
+    os._exit(0)
+
+
+def _become(command: list[Any], descriptors: list[int]) -> None:
+    argv, cwd, environment = command
+    os.setsid()
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+    for each in _TO_DEFAULT:
+        _signal.signal(each, _signal.SIG_DFL)
+    for number, each in enumerate(descriptors):
+        os.dup2(each, number)
+    os.chdir(cwd)
+    program = _find(argv[0], environment.get(b"PATH", os.fsencode(os.defpath)))
+    os.execve(program, argv, environment)  # noqa: S606 - the command as it was judged
+
+
+def _spawn(command: list[Any], descriptors: list[int]) -> int:
+    argv, cwd, environment = command
     os.chdir(cwd)
     try:
         return os.posix_spawn(
@@ -258,7 +366,7 @@ def _spawn(argv: list[bytes], cwd: bytes, environment: dict[bytes, bytes], descr
             file_actions=[(os.POSIX_SPAWN_DUP2, each, number) for number, each in enumerate(descriptors)],
             setsid=True,
             setsigmask=(),
-            setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGINT),
+            setsigdef=_TO_DEFAULT,
         )
     finally:
         os.chdir("/")
@@ -274,7 +382,7 @@ def _find(program: bytes, path: bytes) -> bytes:
     raise FileNotFoundError(errno.ENOENT, "no such program")
 
 
-def _reap(control: _socket.socket, running: dict[int, int]) -> None:
+def _reap(control: _socket.socket, running: dict[int, int], starter: _Starter | None) -> None:
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -282,13 +390,20 @@ def _reap(control: _socket.socket, running: dict[int, int]) -> None:
             return
         if pid == 0:
             return
+        if starter and pid == starter.pid:
+            starter.pid = None
         if pid in running:
-            control.sendall(b"ended %d %d\n" % (running.pop(pid), status))
+            _report(control, b"ended", running.pop(pid), status)
 
 
-def _end(*, partial: bool) -> None:
-    """As the first process of a PID namespace, ending is enough. Elsewhere what is left is looked for and killed."""
-    while partial and (children := _children()):
+def _end(running: dict[int, int], starter: _Starter | None) -> NoReturn:
+    """As the first process of a PID namespace, ending is enough. Elsewhere what is left is looked for and killed; where
+    it cannot be looked for, at least the groups of the commands."""
+    if starter:
+        starter.end()
+        for each in running:
+            _kill_group(each, _signal.SIGKILL)
+    while starter and (children := _children()):
         for each in children:
             try:
                 os.kill(each, _signal.SIGKILL)
@@ -301,15 +416,20 @@ def _end(*, partial: bool) -> None:
     os._exit(0)
 
 
-def _children() -> list[int]:
-    found: list[int] = []
-    for thread in os.listdir("/proc/self/task"):  # noqa: PTH208 - pathlib loads slowly
-        try:
-            with open(f"/proc/self/task/{thread}/children") as listed:  # noqa: PTH123
-                found += [int(each) for each in listed.read().split()]
-        except OSError:
-            continue
-    return found
+def _kill_group(group: int, number: int) -> None:
+    try:
+        os.killpg(group, number)
+    except OSError:
+        return
+
+
+def _children(listing: str = "/proc/thread-self/children") -> list[int]:
+    """None where it cannot be read."""
+    try:
+        with open(listing) as listed:  # noqa: PTH123 - pathlib loads slowly
+            return [int(each) for each in listed.read().split()]
+    except OSError:
+        return []
 
 
 # The socket
@@ -329,6 +449,21 @@ def _receive(control: _socket.socket) -> tuple[Any, list[int]]:
     ]
     header += _read(control, _HEADER - len(header))
     return marshal.loads(_read(control, int.from_bytes(header, "big"))), descriptors  # noqa: S302 - from Joey
+
+
+def _report(control: _socket.socket, what: bytes, number: int, value: int) -> None:
+    try:
+        control.sendall(b"%s %d %d\n" % (what, number, value))
+    except OSError:
+        raise EOFError from None
+
+
+def _send(channel: _socket.socket, message: Any, descriptors: list[int] | None = None) -> None:
+    data = marshal.dumps(message)
+    data = len(data).to_bytes(_HEADER, "big") + data
+    passed = b"".join(each.to_bytes(4, sys.byteorder) for each in descriptors or ())
+    sent = channel.sendmsg([data], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)] if passed else [])
+    channel.sendall(data[sent:])
 
 
 def _read(control: _socket.socket, length: int) -> bytes:

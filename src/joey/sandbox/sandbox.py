@@ -80,7 +80,7 @@ class Sandbox:
     @property
     def is_idle(self) -> bool:
         """Whether no command runs in it, nor anything that one left behind."""
-        served = 0 if self.proxy is None else 1
+        served = (self.proxy is not None) + (self.held.level == "partial")  # what starts commands is a process there
         return not self.is_open or self.holder is None or len(self.holder.children) <= served
 
     @property
