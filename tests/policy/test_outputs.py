@@ -56,6 +56,56 @@ def test_nor_through_one_that_leads_to_what_is_protected_or_hidden(root: Path) -
     assert "hidden" in judge("ruff format src", root).reason
 
 
+def test_a_line_that_was_allowed_exactly_asks_wherever_its_links_lead(root: Path) -> None:
+    rules = replace(RULES, allow=("=black src", "=grep -R x src"))
+    (root / ".git" / "hooks").mkdir(parents=True)
+    (root / ".git" / "hooks" / "pre-commit").write_text("")
+    (root / "priv.py").write_text("")
+    assert judge("black src", root, rules).allowed and judge("grep -R x src", root, rules).allowed
+    (root / "src" / "link.py").symlink_to("../.git/hooks/pre-commit")
+    assert "a link to a protected file" in judge("black src", root, rules).reason
+    (root / "src" / "link.py").unlink()
+    (root / "src" / "link.py").symlink_to("../../outside/b.py")
+    assert not judge("black src", root, rules).allowed and not judge("grep -R x src", root, rules).allowed
+    (root / ".joeyignore").write_text("priv.py\n")
+    (root / "src" / "hidden.py").symlink_to("../priv.py")
+    assert not judge("black src", root, rules).allowed and not judge("grep -R x src", root, rules).allowed
+    (root / "src" / "link.py").unlink()
+    assert "hidden" in judge("black src", root, rules).reason and not judge("grep -R x src", root, rules).allowed
+
+
+def test_one_whose_words_lead_out_may_follow_links_there(root: Path) -> None:
+    (root.parent / "outside" / "link").symlink_to("b.py")
+    assert judge("grep -R x ../outside", root, replace(RULES, allow=("=grep -R x ../outside",))).allowed
+
+
+def test_a_second_file_of_a_pattern_counts_where_the_first_was_allowed(root: Path) -> None:
+    rules = replace(RULES, allow=("=cat ../outside/*",))
+    assert judge("cat ../outside/*", root, rules).allowed
+    (root / "secret").write_text("")
+    (root / ".joeyignore").write_text("secret\n")
+    (root.parent / "outside" / "c").symlink_to(root / "secret")
+    assert judge("cat ../outside/*", root, rules).decision == "deny"
+
+
+def test_a_link_named_like_python_is_one_only_if_it_leads_to_a_program(root: Path) -> None:
+    rules = replace(RULES, allow=("grep", "isort"))
+    (root.parent / "outside" / "python").mkdir()
+    (root.parent / "outside" / "python" / "a.py").write_text("SECRET = 1\n")
+    (root / "src" / "python").symlink_to(root.parent / "outside" / "python")
+    assert "leads out" in judge("grep -R SECRET src", root, rules).reason
+    assert "leads out" in judge("isort src", root, rules).reason
+    (root / "src" / "python").unlink()
+    program = root.parent / "outside" / "python3.12"
+    program.write_text("")
+    (root / "src" / "python").symlink_to(program)
+    assert "leads out" in judge("grep -R SECRET src", root, rules).reason
+    program.chmod(0o755)
+    assert judge("grep -R SECRET src", root, rules).allowed and judge("isort src", root, rules).allowed
+    (root / ".joeyignore").write_text("python\n")
+    assert not judge("grep -R SECRET src", root, rules).allowed
+
+
 def test_reading_only_a_formatter_writes_nothing(root: Path) -> None:
     rules = replace(Settings.for_profile("read-only"), allow=("ruff",))
     assert judge("ruff format .", root, rules).decision == judge("ruff format", root, rules).decision == "deny"

@@ -245,11 +245,11 @@ class Workspace:
 
     def _led_to(self, link: str, target: Located) -> FollowedLinks:
         """What one link leads to."""
-        if _PYTHON.fullmatch(posixpath.basename(link)) and _PYTHON.fullmatch(posixpath.basename(target.resolved)):
-            return FollowedLinks()
-        out = target.problem or target.secret or not target.inside
+        foreign = not target.inside and not _is_python(link, target.resolved)
+        out = target.problem or target.secret or foreign
         hidden = target.hidden_by or (self.below(target).hidden_by if self.ignore.specs and target.inside else None)
-        return FollowedLinks(link if out else None, link if hidden else None, link if target.protected else None)
+        protected = target.protected and (target.inside or foreign)
+        return FollowedLinks(link if out else None, link if hidden else None, link if protected else None)
 
     def holds_protected(self, located: Located) -> bool:
         """Whether a folder is, or is above, the workspace, so that removing it takes protected files along."""
@@ -429,6 +429,12 @@ def _mounted(path: str, roots: tuple[str, ...]) -> Iterator[str]:
             folder = folder.rpartition("/")[0]
     except (OSError, ValueError):
         return
+
+
+def _is_python(link: str, place: str) -> bool:
+    """Whether a link is the Python of an environment: it leads to a program that is named like it."""
+    named = all(_PYTHON.fullmatch(posixpath.basename(each)) for each in (link, place))
+    return named and os.path.isfile(place) and os.access(place, os.X_OK)  # noqa: PTH113
 
 
 def _may_be_folder(path: str) -> bool:

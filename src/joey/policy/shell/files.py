@@ -34,6 +34,7 @@ class Files:
         """The parts that are not simply allowed."""
         if word.text in _HARMLESS_TARGETS and touch in ("read", "write"):
             return
+        found = False
         for base in self.bases:
             for path in self._paths(word, base):
                 if touch == "maybe" and not self.workspace.exists(self.workspace.join(base, path)):
@@ -41,8 +42,12 @@ class Files:
                 located = self.workspace.locate(path, base)
                 part = self._judged(touch, located)
                 if part.decision != "allow":
-                    yield replace(part, linked=part.linked or located.led_away)
-                    return
+                    part = replace(part, linked=part.linked or located.led_away)
+                    if not found or part.linked or part.rule:  # one is enough, but for what the words do not say
+                        yield part
+                    if part.linked or part.rule:
+                        return
+                    found = True
 
     def filled(self, sources: Sequence[Word], target: Word) -> Iterator[VerdictPart]:
         """A folder gets files whose names are those below `sources`, or are not known if there are none."""
@@ -128,8 +133,8 @@ class Files:
             case "list":
                 return self._read(located, names_only=True)
             case "names":
-                part = self._read(located, names_only=True)
-                return self._led_out(part, self.workspace.links_in(located), self.settings.reads_outside)
+                out = replace(self.workspace.links_in(located), hidden=None)
+                return self._followed(self._read(located, names_only=True), located, out)
             case "rewrite":
                 return self._rewritten(located)
             case "read":
@@ -158,28 +163,28 @@ class Files:
         hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
         if hidden:
             part = part.worse("ask", f"it holds files that {hidden} hides")
-        if links:
-            found = self.workspace.links_in(located)
-            if found.hidden:
-                part = part.worse("ask", f"`{found.hidden}` in it is a link that leads to files which are hidden")
-            part = self._led_out(part, found, self.settings.reads_outside)
-        return part
-
-    def _led_out(self, part: VerdictPart, found: FollowedLinks, decision: Decision) -> VerdictPart:
-        if found.out is None:
-            return part
-        worse = part.worse(decision, f"`{found.out}` in it is a link that leads out of the workspace")
-        return replace(worse, linked=part.linked or worse is not part)
+        return self._followed(part, located, self.workspace.links_in(located)) if links else part
 
     def _rewritten(self, located: Located) -> VerdictPart:
         """A folder in which a program changes what it finds, also through links."""
-        part, found = self._written(located), self.workspace.links_in(located)
-        if found.protected:
-            why = f"`{found.protected}` in it is a link that leads to what is protected"
-            part = part.worse(self.settings.writes_protected, why)
-        if found.hidden:
-            part = part.worse("ask", f"`{found.hidden}` in it is a link that leads to files which are hidden")
-        return self._led_out(part, found, self.settings.writes_outside)
+        return self._followed(self._written(located), located, self.workspace.links_in(located), writes=True)
+
+    def _followed(
+        self, part: VerdictPart, located: Located, found: FollowedLinks, *, writes: bool = False
+    ) -> VerdictPart:
+        """A folder in which a program follows these links. A folder outside of the workspace says itself that they lead
+        out of it."""
+        out = self.settings.writes_outside if writes else self.settings.reads_outside
+        looks: list[tuple[str | None, Decision, str, bool]] = [
+            (found.protected if writes else None, self.settings.writes_protected, "to a protected file", True),
+            (found.hidden, "ask", "that leads to files which are hidden", True),
+            (found.out, out, "that leads out of the workspace", located.inside),
+        ]
+        for link, decision, where, linked in looks:
+            if link is not None and decision != "allow":
+                worse = part.worse(decision, f"`{link}` in it is a link {where}")
+                part = replace(worse, linked=part.linked or linked)
+        return part
 
     def _worked_in(self, located: Located, what: str) -> VerdictPart:
         if located.problem or not located.inside:
