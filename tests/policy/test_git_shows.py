@@ -196,6 +196,23 @@ def test_a_copy_of_what_is_hidden_asks(anchored: Path, line: str) -> None:
         assert not judge(line, anchored, settings).allowed
 
 
+WHOLE = [
+    "git archive HEAD~1:", "git archive HEAD~1:./", "git grep x HEAD~1:", "git diff HEAD~2: HEAD~1:",
+    "git diff-tree -p HEAD~2: HEAD~1:", "git diff HEAD~2:./ HEAD~1:.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WHOLE)
+def test_a_whole_revision_asks_also_where_what_is_hidden_is_gone(anchored: Path, line: str) -> None:
+    git(anchored, "rm", "-qr", "config", "top.secret")
+    git(anchored, "commit", "-qm", "gone")
+    assert "history" in judge(line, anchored).reason
+
+
+def test_a_folder_of_a_revision_that_no_line_is_about_may_be_shown(anchored: Path) -> None:
+    assert judge("git archive HEAD:docs", anchored).allowed and judge("git grep x HEAD:docs", anchored).allowed
+
+
 def test_in_a_sandbox_another_worktree_asks_as_well(anchored: Path) -> None:
     confined = Settings(reads="allow", writes="allow", confined=True)
     assert judge("git worktree add wt HEAD", anchored, confined).decision == "ask"

@@ -6,6 +6,7 @@ ignored is ignored with all it holds. An ignore file that has any line hides its
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,12 +42,14 @@ class IgnoreRules:
     def may_hide_below(self, folder: str) -> bool:
         """Whether a line may be about a file below a folder, whether there is one or not. A line whose first name is
         written out, with a slash behind it, is about no other folder."""
-        first = folder.casefold().split("/")[0]
+        first = posixpath.normpath(folder.casefold()).split("/")[0]
         lines = ((name, each) for name, spec in self.specs for each in spec.patterns if each.include)
         return any(_may_be_below(str(each.pattern), first) for name, each in lines if each.pattern != name)
 
 
 def _may_be_below(line: str, first: str) -> bool:
+    if first in (".", "..", ""):  # the whole workspace, or more
+        return True
     name, slash, rest = line.strip().lstrip("/").partition("/")
     anchored = bool(rest) or (line.strip().startswith("/") and not slash)
     return not anchored or any(char in name for char in "*?[\\!") or name == first

@@ -145,8 +145,15 @@ def _only(use: Use, before: Sequence[Word], specs: Sequence[_Pathspec | None]) -
     inner = [_path_in(word) for word in before]
     if not before or None in inner:
         return None
-    whole = use.path[0] not in ("show", "cat-file")  # these show a file, or the names in a folder
-    return [path for path in inner if path and whole]
+    if use.path[0] in ("show", "cat-file"):  # these show a file, or the names in a folder
+        return []
+    return _less_than_all(inner)
+
+
+def _less_than_all(inner: Sequence[Word | None]) -> list[Word] | None:
+    """The paths of revisions, if each is one and less than the whole workspace: `HEAD:` is not."""
+    paths = [path for path in inner if path is not None and _restricting(path.text)]
+    return paths if len(paths) == len(inner) else None
 
 
 def _revision(use: Use, word: Word, touch: Touch) -> Iterator[str]:
@@ -293,6 +300,5 @@ def archives(use: Use) -> Iterator[str]:
         yield from _revision(use, word, "list")
     use.shows = "history"
     use.only = [spec.path for spec in specs if spec] if _restricts(specs) else None
-    inner = [_path_in(word) for word in use.operands[:1]]
-    if use.only is None and not specs and inner and inner[0] is not None:
-        use.only = [inner[0]]
+    if use.operands and not specs:
+        use.only = _less_than_all([_path_in(use.operands[0])])
