@@ -135,6 +135,26 @@ def test_the_cache_of_ruff_stays_in_the_workspace(root: Path, name: str, text: s
     assert judge("ruff check .", root).allowed, judge("ruff check .", root).reason
 
 
+def test_a_configuration_is_found_however_ruff_is_called(root: Path) -> None:
+    rules = replace(RULES, allow=("ruff", "python -m ruff"))
+    lines = ["ruff check src/*", "ruff check src/e*", "python -m ruff check src", "python3 -m ruff check ."]
+    lines.append("ruff check --stdin-filename src/evil/a.py -")
+    (root / "src" / "evil").mkdir()
+    for line in lines:
+        assert judge(line, root, rules).allowed or line.startswith("python3"), judge(line, root, rules).reason
+    (root / "src" / "evil" / "ruff.toml").write_text('cache-dir = "/tmp/cache"\n')
+    for line in lines:
+        assert not judge(line, root, rules).allowed, line
+
+
+def test_the_search_for_a_configuration_ends_at_the_root(root: Path) -> None:
+    assert judge("ruff check src", Path("/")).decision in ("allow", "ask"), "it ends there"
+    (root.parent / "ws2").mkdir()
+    (root.parent / "ws2" / "ruff.toml").write_text('cache-dir = "/tmp/cache"\n')
+    anywhere = replace(RULES, reads_outside="allow", writes_outside="allow")
+    assert judge("ruff check ../ws2/a.py", root, anywhere).allowed
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -147,6 +167,8 @@ def test_the_cache_of_ruff_stays_in_the_workspace(root: Path, name: str, text: s
         '{"extends": ["./conf/base"]}',
         '{"extends": "../outside/base.json"}',
         '{"extends": "missing-package"}',
+        '{"extends": ["./conf/base", "pkg"]}',
+        '{"extends": "pkg"}',
         '{"references": [{"path": "./conf/base.json"}]}',
         '{"references": [{"path": "../outside"}]}',
         '{"include": ["../outside/**/*"]}',
@@ -157,14 +179,21 @@ def test_the_cache_of_ruff_stays_in_the_workspace(root: Path, name: str, text: s
 def test_tsc_writes_in_the_workspace(root: Path, text: str) -> None:
     (root / "conf").mkdir()
     (root / "conf" / "base.json").write_text('{"compilerOptions": {"outDir": "../../outside"}}')
+    package = root / "node_modules" / "pkg"
+    package.mkdir(parents=True)
+    (package / "tsconfig.json").write_text("{}")
+    (package / "package.json").write_text('{"tsconfig": "other.json"}')
     (root / "tsconfig.json").write_text(text)
     for line in ("tsc", "tsc -b", "tsc -p .", "tsc -p tsconfig.json"):
         assert not judge(line, root).allowed, line
-    assert judge("tsc --noEmit", root).allowed
+    assert not judge("tsc --noEmit", root).allowed, "what is incremental is written all the same"
     (root / "tsconfig.json").write_text(
         '{"compilerOptions": {"outDir": "dist"}, /* all */ "include": ["src/**/*.ts"],}'
     )
-    assert judge("tsc", root).allowed, judge("tsc", root).reason
+    for line in ("tsc", "tsc --noEmit", "tsc --noEmit -p ."):
+        assert judge(line, root).allowed, judge(line, root).reason
+    for line in ("tsc --noEmit false", "tsc --noEmit true", "tsc -v false", "tsc --showConfig false"):
+        assert not judge(line, root).allowed, line
 
 
 @pytest.mark.parametrize(
@@ -182,7 +211,36 @@ def test_cargo_fmt_rewrites_only_modules_of_the_workspace(root: Path, text: str)
     assert judge("cargo fmt", root).allowed, judge("cargo fmt", root).reason
     (root / "src" / "lib.rs").write_text(text)
     assert not judge("cargo fmt", root).allowed
+    assert not judge("cargo fmt -- -l", root).allowed, "it lists what it rewrites"
     assert judge("cargo fmt -- --check", root).allowed and judge("cargo fmt --check", root).allowed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[lib]\npath = "../outside/lib.rs"',
+        '[[bin]]\nname = "a"\npath = "/tmp/a.rs"',
+        '[package]\nbuild = "../outside/build.rs"',
+        '[workspace]\nmembers = ["a", "../outside"]',
+        "[lib",
+    ],
+)
+def test_nor_targets_outside(root: Path, text: str) -> None:
+    (root / "Cargo.toml").write_text('[package]\nname = "a"\nbuild = false\n[lib]\npath = "src/main.rs"\n')
+    assert judge("cargo fmt", root).allowed, judge("cargo fmt", root).reason
+    (root / "Cargo.toml").write_text(text)
+    assert not judge("cargo fmt", root).allowed
+
+
+def test_cargo_fmt_is_judged_for_the_whole_package_and_never_for_others(root: Path) -> None:
+    assert judge("cd src && cargo fmt", root).allowed
+    (root / "tests").mkdir()
+    (root / "tests" / "link.rs").symlink_to("../../outside/b.rs")
+    for line in ("cargo fmt", "cd src && cargo fmt", "cargo fmt --manifest-path src/Cargo.toml"):
+        assert "leads out" in judge(line, root).reason, line
+    (root / "tests" / "link.rs").unlink()
+    assert "depends on" in judge("cargo fmt --all", root).reason
+    assert judge("cargo fmt --all -- --check", root).allowed
 
 
 def test_make_writes_no_target_outside(root: Path) -> None:

@@ -90,7 +90,7 @@ def edits_files(name: str, use: Use) -> bool:
         return subcommand not in _ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
     if name in ("tsc", "vue-tsc"):
         return not use.has("--noEmit", "-v", "--version", "-h", "--help")
-    return use.edits or subcommand in _EDITS.get(name, ())
+    return use.rewrites_all or subcommand in _EDITS.get(name, ())
 
 
 def changes_files(use: Use) -> bool:

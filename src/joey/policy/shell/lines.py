@@ -28,7 +28,7 @@ from joey.policy.shell.facts import (
     shown_problems,
 )
 from joey.policy.shell.files import Files
-from joey.policy.shell.options import Program, Use, read_use
+from joey.policy.shell.options import Program, Touch, Use, read_use
 from joey.policy.shell.outputs import output_problems
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
 from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
@@ -370,7 +370,8 @@ class _Judge:
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch in ("tree", "follow")]
         fills = any(touch == "fill" for touch, _ in use.files)
-        for touch, word in use.files:
+        everything: list[tuple[Touch, Word]] = [("rewrite", Word(self._workspace.root))] if use.rewrites_all else []
+        for touch, word in (*use.files, *everything):
             whole = touch in ("follow", "names", "rewrite") or (touch == "tree" and fills)
             yield from self._unconfined(self._not_there_yet(word, run.here | inner, whole=whole))
             if touch == "folder":
@@ -378,7 +379,7 @@ class _Judge:
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
-        changed = [word for touch, word in use.files if touch in ("write", "rewrite", "fill", "remove")]
+        changed = [word for touch, word in (*use.files, *everything) if touch in ("write", "rewrite", "fill", "remove")]
         self._written |= {self._absolute(base, word) for base in run.here | inner for word in changed}
         self._arrived |= (arriving := self._arriving(use, run.here | inner))
         if any(self._is_link(base, word) for word in trees for base in run.here | inner):

@@ -95,8 +95,8 @@ class Use:
     """Remotes that git talks to. One that is not configured is a path or an address."""
     modules: list[str] = field(default_factory=list)
     """Modules of Python that it runs and no table knows: they must be the project's own."""
-    edits: bool = False
-    """Whether it changes files of the project that its words do not name (`cargo fmt`, `git merge`)."""
+    rewrites_all: bool = False
+    """Whether it rewrites what it finds anywhere in the workspace, whatever its words name (`cargo fmt`)."""
     installed: list[str] = field(default_factory=list)
     """Tools that it runs if they are in node_modules, and fetches otherwise."""
 

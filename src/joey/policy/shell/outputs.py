@@ -1,8 +1,8 @@
 """Where a project's configuration makes a program write, for programs whose rules do not mean that they run its code.
 
-`ruff` keeps a cache where `ruff.toml` says, `tsc` writes where `tsconfig.json` says, `cargo fmt` rewrites what an
-attribute `#[path = "…"]` names. Such files are read as far as they are simple. A place outside the workspace, a
-protected one, and whatever cannot be read are problems.
+`ruff` keeps a cache where `ruff.toml` says, `tsc` writes where `tsconfig.json` says (with `--noEmit`, too, if that is
+incremental), `cargo fmt` rewrites what `Cargo.toml` and an attribute `#[path = "…"]` name. Such files are read as far
+as they are simple. A place outside the workspace, a protected one, and whatever cannot be read are problems.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from joey.policy.paths import Workspace
 from joey.policy.shell.options import Use
+from joey.policy.shell.programs.build import only_checks
 from joey.system.filenames import quoted
 
 _MAX_ENTRIES = 100_000
@@ -26,12 +27,14 @@ _TOO_MANY = "there are too many files to see where it writes"
 
 def output_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
     """Why a command may write somewhere else than its words say."""
+    program = use.path if name.startswith("python") else (name, *use.path)  # `python -m ruff check`
     for folder in sorted(folders):
-        if (name, *use.path[:1]) in _RUNS_RUFF and not use.has("--isolated", "-n", "--no-cache"):
+        if program[:2] in _RUNS_RUFF and not use.has("--isolated", "-n", "--no-cache"):
             yield from _ruff(use, workspace, folder)
-        elif name in ("tsc", "vue-tsc") and not use.has("--noEmit", "-v", "--version", "-h", "--help", "--showConfig"):
+        elif name in ("tsc", "vue-tsc") and not use.has("-v", "--version", "-h", "--help"):
             yield from _tsc(use, workspace, folder)
-        elif name == "cargo" and use.path[:1] == ("fmt",) and not _only_checks(use):
+        elif program[:2] == ("cargo", "fmt") and not only_checks(use):
+            yield from _targets_elsewhere(workspace)
             yield from _modules_elsewhere(workspace)
 
 
@@ -53,7 +56,10 @@ _RUFF = ("ruff.toml", ".ruff.toml", "pyproject.toml")
 
 
 def _ruff(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
-    starts = [posixpath.join(folder, word.text) for word in use.operands] or [folder]
+    named = [*use.operands, *(value for name, value in use.options if name == "--stdin-filename" and value)]
+    paths = [(word, workspace.join(folder, word.text)) for word in named]
+    starts = [path for _, path in paths] or [folder]
+    starts += [match for word, path in paths if word.glob for match in workspace.expand(path)]
     configs = {path for start in starts for path in _above(workspace, start)}
     for path in _files_below(starts):
         if path is None:
@@ -66,8 +72,10 @@ def _ruff(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
 
 def _above(workspace: Workspace, start: str) -> Iterator[str]:
     root, place = posixpath.normpath(workspace.root), posixpath.normpath(start)
-    while place.startswith(root):
+    while posixpath.commonpath((root, place)) == root:
         yield from (path for name in _RUFF if workspace.exists(path := posixpath.join(place, name)))
+        if place == root:
+            return
         place = posixpath.dirname(place)
 
 
@@ -105,14 +113,18 @@ def _ruff_configs(workspace: Workspace, paths: list[str]) -> Iterator[str]:
 
 
 def _ruff_settings(workspace: Workspace, path: str) -> dict[str, Any] | None:
-    text = workspace.text_of(path)
-    try:
-        table: Any = tomllib.loads(text) if text is not None else None
-    except (ValueError, RecursionError):
-        return None
+    table: Any = _toml(workspace, path)
     for name in ("tool", "ruff") if posixpath.basename(path) == "pyproject.toml" else ():
         table = table.get(name, {}) if isinstance(table, dict) else None
     return table if isinstance(table, dict) else None
+
+
+def _toml(workspace: Workspace, path: str) -> dict[str, Any] | None:
+    text = workspace.text_of(path)
+    try:
+        return tomllib.loads(text) if text is not None else None
+    except (ValueError, RecursionError):
+        return None
 
 
 # Of tsc: a configuration may extend others, and refer to other projects
@@ -173,6 +185,8 @@ def _config_problems(workspace: Workspace, path: str, table: dict[str, Any] | No
         return
     wanted = {name.casefold() for name in _WRITTEN}
     places = [value for name, value in options.items() if name.casefold() in wanted]
+    if packages := [name for name in _listed(table.get("extends", [])) if not _is_file_name(name)]:
+        yield f"where the package {quoted(str(packages[0]))} makes tsc write is not known"
     sources = [each for name in ("files", "include") for each in _listed(table.get(name, []))]  # written beside them
     for value in (*places, *sources):
         if problem := _place_problem(workspace, path, value):
@@ -185,33 +199,52 @@ def _listed(value: object) -> list[object]:
 
 def _further_configs(workspace: Workspace, path: str, table: dict[str, Any]) -> Iterator[str]:
     folder = posixpath.dirname(path)
-    for name in _listed(table.get("extends", [])):
-        yield _extended(workspace, folder, str(name))
+    for name in filter(_is_file_name, _listed(table.get("extends", []))):
+        yield _extended(workspace, posixpath.join(folder, str(name)))
     for each in _listed(table.get("references", [])):
         name = each.get("path") if isinstance(each, dict) else each
         yield _config_at(workspace, posixpath.join(folder, str(name)))
 
 
-def _extended(workspace: Workspace, folder: str, name: str) -> str:
-    """The file that another extends: by its path, or of a package in node_modules."""
-    if name.startswith((".", "/")):
-        bases = [folder]
-    else:
-        parts = posixpath.normpath(folder).split("/")
-        bases = ["/".join((*parts[:at], "node_modules")) for at in range(len(parts), 0, -1)]
-    ends = ("", ".json", "/tsconfig.json")
-    paths = [posixpath.join(base, name) + end for base in bases for end in ends]
-    return next((path for path in paths if workspace.exists(path) and not workspace.is_folder(path)), paths[0])
+def _is_file_name(name: object) -> bool:
+    """Whether it is a path, and not the name of a package, of which many files say where its configuration is."""
+    return isinstance(name, str) and name.startswith(("./", "../", "/"))
 
 
-# Of cargo fmt: modules at a path of their own
+def _extended(workspace: Workspace, path: str) -> str:
+    """The file that another extends."""
+    paths = [path + end for end in ("", ".json", "/tsconfig.json")]
+    return next((each for each in paths if workspace.exists(each) and not workspace.is_folder(each)), path)
+
+
+# Of cargo fmt: targets and modules at a path of their own
+
+_TARGETS = ("lib", "bin", "example", "test", "bench")
 
 _SPACE = r"(?:\s|/\*.*?\*/|//[^\n]*\n)*"
 _PATH = re.compile(rf'[\[,(]{_SPACE}(?:r#)?path{_SPACE}=(?![=>]){_SPACE}(?:"([^"\\]*)"|)', re.DOTALL)
 
 
-def _only_checks(use: Use) -> bool:
-    return use.has("--check") or any(word.text in ("--check", "-l") for word in use.operands)
+def _targets_elsewhere(workspace: Workspace) -> Iterator[str]:
+    for path in _files_below([workspace.root], "Cargo.toml"):
+        table = _toml(workspace, path) if path else None
+        if path is None or table is None:
+            yield _TOO_MANY if path is None else f"{quoted(path)} cannot be read, so what it names is not known"
+            return
+        for place in _target_paths(table):
+            if problem := _place_problem(workspace, path, place):
+                yield problem
+                return
+
+
+def _target_paths(manifest: dict[str, Any]) -> Iterator[object]:
+    """What a manifest names: the files of targets, the build script, and members."""
+    targets = (each for name in _TARGETS for each in _listed(manifest.get(name, [])))
+    yield from (each["path"] for each in targets if isinstance(each, dict) and "path" in each)
+    for name, key in (("package", "build"), ("workspace", "members")):
+        table = manifest.get(name)
+        found = table.get(key, []) if isinstance(table, dict) else []
+        yield from (each for each in _listed(found) if not isinstance(each, bool))
 
 
 def _modules_elsewhere(workspace: Workspace) -> Iterator[str]:

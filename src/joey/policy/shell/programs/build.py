@@ -89,9 +89,16 @@ def _cargo_code(options: str = "", operands: str = "", rest: Program | None = No
 
 
 def _cargo_fmt(use: Use) -> Iterator[str]:
+    """It formats the whole package, wherever in it it runs; with `--all` those that it depends on by a path, too."""
     yield from _cargo(program("--check -l --emit=t"))(use)
-    if not use.has("--check") and not any(word.text == "--check" for word in use.operands):
-        use.files.append(("rewrite", Word(".")))
+    use.rewrites_all = not only_checks(use)
+    if use.has("--all") and use.rewrites_all:
+        yield "with `--all` it rewrites packages outside the workspace that this one depends on"
+
+
+def only_checks(use: Use) -> bool:
+    """Whether `cargo fmt` writes nothing. `-l` alone lists what it writes."""
+    return use.has("--check") or any(word.text == "--check" for word in use.operands)
 
 
 _TEST = _cargo_code("--no-run --no-fail-fast --doc", "t*", _LIBTEST)

@@ -34,6 +34,8 @@ def _tsc(use: Use) -> Iterator[str]:
     yield from option_values(use)
     if any(word.text.startswith("@") for word in use.operands):
         yield "tsc takes options from a file"
+    if any(word.text in ("true", "false") for word in use.operands):
+        yield "`true` or `false` is the value of an option, as in `--noEmit false`"
 
 
 def _eslint(use: Use) -> Iterator[str]:
