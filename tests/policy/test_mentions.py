@@ -66,6 +66,31 @@ def test_so_does_what_is_there_and_leads_somewhere_else(root: Path, text: str) -
     assert called({"query": text}, root).decision == "ask"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"q": json.dumps({"uri": "file:///etc/passwd"})}, {"file:///etc/passwd": 1}, {"q": "file:///etc/pass\nwd"},
+        {"q": "/etc/a b c d e f.conf"}, {"q": "../../x/a b c d e f"}, {"q": "~/a b c d e f"},
+        {"q": "--file /etc/passwd"}, {"q": "'/etc/passwd'"}, {"q": "(/etc/passwd)"}, {"q": "cat /etc/passwd"},
+        {"q": "cat ~/x"},
+        {"q": "tar -c -f x.tar one two three four '/etc/passwd'"}, {"q": "open file:///etc/passwd"},
+        {"q": json.dumps(json.dumps({"p": "/etc/passwd"}))}, {"q": "a.txt", "z": ["file:/etc/passwd"]},
+    ],
+)  # fmt: skip
+def test_so_does_a_path_in_other_clothes(root: Path, arguments: Any) -> None:
+    assert called(arguments, root).decision == "ask"
+
+
+def test_however_deep_the_arguments_are_they_are_looked_at(root: Path) -> None:
+    for levels in (50, 500, 1_200, 100_000):
+        text = "[" * levels + '"/etc/passwd"' + "]" * levels
+        assert called({"q": text}, root).decision == "ask", levels
+    deep: Any = "/etc/passwd"
+    for _ in range(5_000):
+        deep = [deep]
+    assert called({"q": deep}, root).decision == called({"path": deep}, root).decision == "ask"
+
+
 @pytest.mark.parametrize("text", ["priv/key.pem", "priv", "./priv/../priv/key.pem", "PRIV/key.pem", "a.txt/../priv"])
 def test_what_is_hidden_is_denied(root: Path, text: str) -> None:
     assert called({"query": text}, root).decision == "deny" or not (root / text).exists()

@@ -2,9 +2,11 @@
 
 A tool of a server or of a user may take any argument for a path. So every text is looked at, and counts where it leads
 out of the workspace, to credentials, or to something that is hidden or protected. Most texts are no paths, and must not
-ask: an address of the web, a sentence, a route such as `/api/users`. What is taken for a path is a text of one line
-that names something there is, or is written as only paths are: from the root, if its first folder exists, from a home
-folder, or with `..` in it. In a text without spaces, what stands behind `=`, `:`, `@`, `,` or `;` is looked at as well.
+ask: an address of the web, a sentence, a route such as `/api/users`. What is taken for a path is a `file:` address, and
+a text of one line that names something there is, or is written as only paths are: from the root, if its first folder
+exists, from a home folder, or with `..` in it, each also in quotes or brackets. In a text without spaces, what stands
+behind `=`, `:`, `@`, `,` or `;` is looked at as well, and for a tool that may write the words of a short text or of one
+with options (`--file /etc/passwd`).
 """
 
 from __future__ import annotations
@@ -16,14 +18,16 @@ from urllib.parse import unquote
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.verdict import Decision, VerdictPart
+from joey.system.addresses import addressed_files, is_address
 from joey.system.filenames import quoted
 
 _MAX_TEXTS = 2_000
 _MAX_LENGTH = 4_096
 _MAX_WORDS = 5
-"""A longer text is a sentence, unless there is a file of just this name."""
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_FILE = re.compile(r"file:/*", re.IGNORECASE)
+"""A longer text is a sentence, unless there is a file of just this name or it begins as only paths do."""
+_WRAPPING = "'\"`()[]{}<>"
+_WORD = re.compile(r"/+[^/]|~/|\.\./")
+_OPTION = re.compile(r"(?:^|\s)--?[A-Za-z]")
 _HOME = re.compile(r"~[\w.-]*(?:[/\\]|$)")
 _BETWEEN = re.compile(r"[=:@,;|]")
 
@@ -35,20 +39,24 @@ def mentioned_parts(
     places = workspace.snapshot()
     for count, text in enumerate(texts):
         if count >= _MAX_TEXTS:
-            yield VerdictPart(quoted(text[:80]), "ask", "there are too many texts to see which are paths", kind="path")
+            yield VerdictPart(quoted(text[:80]), "ask", "too many arguments to check for paths", kind="path")
             return
-        for path in dict.fromkeys(_candidates(text)):
+        for path in dict.fromkeys(_candidates(text, writes=writes)):
             part = _part(path, settings, places, writes=writes) if _is_path(path, places) else None
             if part is not None and part.decision != "allow":
                 yield part
                 break
 
 
-def _candidates(text: str) -> Iterator[str]:
+def _candidates(text: str, *, writes: bool) -> Iterator[str]:
+    yield from addressed_files(text)
     if len(text) > _MAX_LENGTH or "\n" in text:
         return
-    yield text
-    bare = text if " " not in text and not _ADDRESS.match(text) else ""
+    yield from (text, text.strip(_WRAPPING))
+    words = [word.strip(_WRAPPING) for word in text.split()]
+    if len(words) > 1 and writes and (len(words) <= _MAX_WORDS or _OPTION.search(text)):
+        yield from (path for word in words for path in (word, *addressed_files(word)) if _WORD.match(path))
+    bare = words[0] if len(words) == 1 and not is_address(text) else ""
     if "%" in bare:
         yield unquote(bare)
     for piece in _BETWEEN.split(bare) if _BETWEEN.search(bare) else ():
@@ -57,11 +65,11 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _is_path(text: str, workspace: Workspace) -> bool:
-    if not text or "\0" in text or (_ADDRESS.match(text) and not _FILE.match(text)):
+    if not text or "\0" in text or is_address(text):
         return False
     if workspace.exists(workspace.join(workspace.root, text)):
         return True
-    if len(text.split()) > _MAX_WORDS:
+    if len(text.split()) > _MAX_WORDS and not text.startswith(("/", "~", "..")):
         return False
     if text.startswith("/"):
         first = text.strip("/").split("/")[0]

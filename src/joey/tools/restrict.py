@@ -13,11 +13,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
 from joey.actions import Action, MentionPaths, ReadPath, WritePath
 from joey.bounded.regexes import PatternError, SlowPatternError
 from joey.modes.mode import GroupRule, Mode
+from joey.system.addresses import addressed_files, is_address
 from joey.system.filenames import quoted
 from joey.toolspec import Group
 from joey.wire import JsonValue
@@ -28,8 +28,9 @@ _PATH_NAME = re.compile(
 )
 _PATH_KEY = re.compile(r"[/\\~]|\.\.")
 """A name of an argument that may be a path itself."""
-_FILE_ADDRESS = re.compile(r"file:(?=/)(?://)?(.+)", re.IGNORECASE)
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_MAX_LAYERS = 3
+"""Of JSON in texts of JSON."""
 
 
 def file_refusal(tool_name: str, group: Group, mode: Mode, actions: Iterable[Action], workspace: Path) -> str | None:
@@ -82,51 +83,66 @@ def path_actions(group: Group, arguments: JsonValue) -> tuple[Action, ...]:
 
     A tool of the group `read` is taken to read what it is given; any other may change it.
     """
-    paths = dict.fromkeys(_named_paths(arguments, is_path=False))
+    paths = dict.fromkeys(_named_paths(arguments))
     return tuple(ReadPath(path) if group == "read" else WritePath(path) for path in paths)
 
 
-def _named_paths(value: JsonValue, *, is_path: bool) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _named_paths(item, is_path=_PATH_NAME.fullmatch(str(name).strip()) is not None)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _named_paths(item, is_path=is_path)
-    elif isinstance(value, str) and (address := _FILE_ADDRESS.fullmatch(value.strip())):
-        _, slash, path = address[1].partition("/")
-        yield from (unquote(slash + path), unquote(address[1]), address[1])  # whether or not the host is read as one
-    elif is_path and isinstance(value, str) and _may_be_path(value.strip()):
-        yield from dict.fromkeys((value, value.strip()))
+def _named_paths(arguments: JsonValue) -> Iterator[str]:
+    for name, text in _strings(arguments):
+        stripped = text.strip()
+        if name is None:
+            continue
+        if addressed := addressed_files(stripped):
+            yield from addressed
+        elif _PATH_NAME.fullmatch(name.strip()) and _may_be_path(stripped):
+            yield from (text, stripped)
 
 
 def mentioned_paths(group: Group, arguments: JsonValue) -> tuple[Action, ...]:
     """The other texts in the arguments of such a tool, wherever they stand: the policy sees which are paths."""
-    named = set(_named_paths(arguments, is_path=False))
-    texts = (text for text in _texts(arguments) if text not in named and not _FILE_ADDRESS.match(text))
+    named = set(_named_paths(arguments))
+    texts = (text for text in _texts(arguments, _MAX_LAYERS) if not named.issuperset(addressed_files(text) or (text,)))
     unique = tuple(dict.fromkeys(texts))
     return (MentionPaths(unique, writes=group != "read"),) if unique else ()
 
 
-def _texts(value: JsonValue, *, inner: bool = True) -> Iterator[str]:
-    """Every text in a value, keys included, and those in a text that is JSON itself."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from [str(name).strip()] if _PATH_KEY.search(str(name)) else []
-            yield from _texts(item, inner=inner)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item, inner=inner)
-    elif isinstance(value, str) and (text := value.strip()):
-        yield text
-        if inner and text[0] in '{["':
-            try:
-                found = json.loads(text)
-            except (ValueError, RecursionError):
-                return
-            yield from _texts(found, inner=False)
+def _texts(value: JsonValue, layers: int) -> Iterator[str]:
+    """Every text in a value, keys that may be paths included, and those in a text that is JSON itself."""
+    for name, text in _strings(value):
+        stripped = text.strip()
+        if not stripped or (name is None and not _PATH_KEY.search(stripped)):
+            continue
+        yield stripped
+        if layers and stripped[0] in '{["':
+            yield from _texts(_decoded(stripped), layers - 1)
+
+
+def _strings(value: JsonValue) -> Iterator[tuple[str | None, str]]:
+    """Every text with the name of its argument, which is its list's if it is in one, and every key, without a name.
+    However deep the value is, this is not: a model may write what it likes."""
+    left: list[tuple[str, JsonValue]] = [("", value)]
+    while left:
+        name, item = left.pop()
+        if isinstance(item, dict):
+            yield from ((None, str(key)) for key in item)
+            left += reversed([(str(key), each) for key, each in item.items()])
+        elif isinstance(item, (list, tuple)):
+            left += reversed([(name, each) for each in item])
+        elif isinstance(item, str):
+            yield name, item
+
+
+def _decoded(text: str) -> JsonValue:
+    """What a text is as JSON. If that is too deep to read, all that is quoted in it."""
+    try:
+        found: JsonValue = json.loads(text)
+    except ValueError:
+        return None
+    except RecursionError:
+        return [each.strip('"') for each in _QUOTED.findall(text)]
+    return found
 
 
 def _may_be_path(text: str) -> bool:
     """An address or a text of several lines is none, unless `..` leads a tool that takes it for one somewhere else."""
-    return bool(text) and (".." in text.split("/") or not (_ADDRESS.match(text) or "\n" in text))
+    return bool(text) and (".." in text.split("/") or not (is_address(text) or "\n" in text))
