@@ -13,7 +13,10 @@ import pytest
 from joey.policy.credentials import is_credential
 from joey.sandbox import Sandbox, inside, landlock
 from joey.sandbox.git import git_folders
+from joey.sandbox.hidden import SECRETS
 from joey.sandbox.mounts import layout, open_beneath, too_broad
+from joey.system.secret_places import EMPTIED, ONLY_ASKED, ONLY_HIDDEN
+from joey.system.secret_places import SECRET as SECRET_PLACES
 from process_kit import all_ended_in, running_in
 from sandbox_kit import MARK, PYTHON, SECRET, World, a_world, run_in
 
@@ -223,6 +226,13 @@ def test_secrets_and_histories_of_many_programs_are_hidden(world: World, level: 
     assert SECRET not in world.inside("cd; find . -type f -exec cat {} + 2>/dev/null", sandbox=sandbox).out
     for name in KEPT_AT_HOME:
         assert is_credential(name.casefold()), f"the policy asks before file tools read {name}"
+
+
+def test_what_the_sandbox_hides_and_what_the_policy_asks_about_are_the_same_places() -> None:
+    hidden = [name for name in (*SECRETS, *EMPTIED) if name != "snap"]
+    assert [name for name in hidden if not is_credential(name.casefold().replace("*", "x"))] == []
+    kinds = (SECRET_PLACES, EMPTIED, ONLY_ASKED, ONLY_HIDDEN)
+    assert len({name for kind in kinds for name in kind}) == sum(map(len, kinds)), "each is of one kind"
 
 
 def test_a_folder_that_may_be_written(world: World) -> None:
