@@ -596,7 +596,7 @@ def hinted(hint: Any) -> Callable[..., str]:
         ({"tools": [hinted(threading.Thread)]}, "a type hint of 'hinted' cannot be used"),
         ({"tools": [hinted(type)]}, "the parameters of 'hinted' have no JSON Schema"),
         ({"tools": [hinted("1 +")]}, "a type hint of 'hinted' cannot be resolved"),
-        ({"tools": [joey.tool(timeout=0)(hinted(str))]}, "the timeout of 'hinted' is a number of seconds above 0"),
+        ({"tools": [joey.tool(timeout=0)(hinted(str))]}, "the timeout of 'hinted' must be greater than 0 seconds"),
         ({"config": "no"}, "config is True or False, not 'no'"),
         ({"images": "nowhere.png"}, "cannot read nowhere.png"),
         ({"images": 5}, "images is a list of paths"),

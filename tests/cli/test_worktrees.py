@@ -143,5 +143,5 @@ def test_a_merge_that_only_makes_a_file_executable_says_so(
     made = Worktrees().make(joey.workspace, "fix")
     (made.path / "a.txt").chmod(0o755)
     assert main(["worktrees", "merge", "fix", "--yes"]) == 0
-    assert "Merged: 1 file changed, but only whether it can be executed." in capsys.readouterr().out
+    assert "Merged: only the executable bit changed, in 1 file." in capsys.readouterr().out
     assert (joey.workspace / "a.txt").stat().st_mode & 0o100

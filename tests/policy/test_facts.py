@@ -147,7 +147,7 @@ def test_an_ignore_file_is_not_stashed_away(root: Path) -> None:
     for line in ("git stash -u", "cd sub && git stash push --include-untracked -m wip"):
         assert judge(line, root).allowed
         (root / ".rooignore").write_text(".env\n")
-        assert "it takes `.rooignore` away" in judge(line, root).reason
+        assert "it would stash `.rooignore` if git does not track it" in judge(line, root).reason
         (root / ".rooignore").unlink()
 
 

@@ -689,5 +689,5 @@ def test_an_empty_reply_is_a_line() -> None:
 
 def test_an_edit_that_changed_nothing_says_so_and_counts_no_lines() -> None:
     card = Card("c", "write_to_file", display=builtin_display("write_to_file"), known_summary="a.txt")
-    settle(card, ToolResult((TextBlock("a.txt is so already.\nNothing was written."),)))
-    assert words(draw(card, ScreenLook())) == "✓ write_to_file  a.txt\n  a.txt is so already."
+    settle(card, ToolResult((TextBlock("No changes: a.txt already has this content."),)))
+    assert words(draw(card, ScreenLook())) == "✓ write_to_file  a.txt\n  No changes: a.txt already has this content."

@@ -136,7 +136,7 @@ def sign_out(url: str) -> bool:
 
 async def stored_auth(config: ServerConfig, note: Callable[[str], None]) -> StoredAuth | None:
     """What signs the requests of a task; None for a server that nobody signed in to, or that has a token of its own.
-    `note` is told when the sign-in is over."""
+    `note` is called when the sign-in has expired."""
     if any(name.lower() == "authorization" for name, _ in config.headers):
         return None
     storage = KeyringTokens(config.url)

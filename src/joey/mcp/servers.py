@@ -216,7 +216,8 @@ class McpServers:
         self._tasks = [(server, asyncio.create_task(server.run())) for server in on]
 
     def unavailable(self, late: str) -> list[str]:
-        """What a person should know of those that were to run and are not ready; `late` is said of one that starts."""
+        """What a person should know of those that were to run and are not ready; `late` is the reason given for a
+        server that is still starting."""
         lost = (each for each in self.servers if each.state in ("starting", "down", "failed"))
         return [f"MCP server {each.name!r} is not available: {each.problem or late}" for each in lost]
 

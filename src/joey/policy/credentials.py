@@ -1,7 +1,7 @@
 """Places where credentials are kept: whatever is read there is asked about, however harmless the command.
 
-Names below the home folder, whoever's it is (`system/secret_places.py`), and a few places of the system. As in `protected`, a folder counts with
-all it holds and letter case does not count.
+Names below the home folder, whoever's it is (`system/secret_places.py`), and a few places of the system. As in
+`protected`, a folder counts with all it holds and letter case does not count.
 """
 
 from __future__ import annotations

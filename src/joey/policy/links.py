@@ -170,7 +170,7 @@ def is_repository(folder: str, added: str) -> bool:
     return has("HEAD") and ((has("objects") and has("refs")) or has("commondir"))
 
 
-def is_copy(folder: str) -> bool:
+def is_other_working_tree(folder: str) -> bool:
     """Whether a folder is the top of another working tree: a clone, or a linked worktree. A submodule is none."""
     place = f"{folder}/.git"
     return os.path.isdir(place) or "/worktrees/" in _text(place)  # noqa: PTH112

@@ -38,7 +38,7 @@ from joey.policy.links import (
     Recent,
     Trail,
     follow,
-    is_copy,
+    is_other_working_tree,
     is_repository,
     without_magic,
 )
@@ -323,7 +323,8 @@ class Workspace:
         folder = _may_be_folder(path)
         if found := self.ignore.hiding(relative, folder=folder):
             return found
-        tops = (at for at, char in enumerate(relative) if char == "/" and is_copy(path[: at - len(relative)]))
+        slashes = (at for at, char in enumerate(relative) if char == "/")
+        tops = (at for at in slashes if is_other_working_tree(path[: at - len(relative)]))
         inner = (self.ignore.hiding(relative[at + 1 :], folder=folder) for at in tops)
         return next(filter(None, inner), None)
 

@@ -1,8 +1,8 @@
 """Which places a command does not see, and which caches it gets of its own.
 
-The names are in `system/secret_places.py`, which the policy reads as well. What is hidden is empty and cannot be opened,
-so that a program says "Permission denied" and not that there are no keys. A few files are read by everyday programs
-that stop when they cannot: those are simply empty.
+The names are in `system/secret_places.py`, which the policy reads as well. What is hidden is empty and cannot be
+opened, so that a program says "Permission denied" and not that there are no keys. A few files are read by everyday
+programs that stop when they cannot: those are simply empty.
 """
 
 from __future__ import annotations

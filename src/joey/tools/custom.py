@@ -111,7 +111,7 @@ def _schema(tool: Tool[Any]) -> JsonObject:
 def _seconds(tool: Tool[Any]) -> float:
     timeout = getattr(tool, "timeout", DEFAULT_TIMEOUT)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise UsageError(f"the timeout of {tool.name!r} is a number of seconds above 0, not {timeout!r}")
+        raise UsageError(f"the timeout of {tool.name!r} must be greater than 0 seconds, not {timeout!r}")
     return float(timeout)
 
 

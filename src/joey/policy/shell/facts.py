@@ -46,7 +46,7 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
             yield from _repository(workspace, folder)
             yield from _hooks(workspace, folder, use.path)
     if name == "git" and use.path[:1] == ("stash",) and use.has("-u", "--include-untracked"):
-        yield from (f"it takes `{each}` away, which git may not know" for each in _ignore_files(workspace))
+        yield from (f"it would stash `{each}` if git does not track it" for each in _ignore_files(workspace))
     yield from shown_problems(use, workspace, folders, added=added)
 
 

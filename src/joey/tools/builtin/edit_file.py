@@ -10,7 +10,7 @@ from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.display import Display
 from joey.tools.editing.document import with_ends_of
-from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, new_file, open_source
+from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, new_file, no_changes, open_source
 from joey.tools.editing.text_edit import Remedies, TextEdit, prepare_text_edits
 from joey.wire import JsonObject
 
@@ -47,7 +47,7 @@ def _prepare_new(params: EditFileParams, context: ToolContext) -> Prepared:
     if source is None:
         change = new_file(context, params.file_path, params.new_string)
     elif source.file.text == params.new_string:
-        return Prepared((), f"{quoted(params.file_path)} already has exactly this content.")
+        return Prepared((), no_changes(quoted(params.file_path)))
     elif not source.file.text:
         change = source.edited(with_ends_of(source.document, params.new_string))
     else:

@@ -10,7 +10,7 @@ from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.display import Display
 from joey.tools.editing.document import with_ends_of
-from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, new_file, open_source
+from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, new_file, no_changes, open_source
 from joey.tools.seen_files import changed_since_seen
 from joey.wire import JsonObject
 
@@ -45,7 +45,7 @@ class WriteToFile(OneFileTool[WriteToFileParams]):
         document = with_ends_of(source.document, params.file_text)
         change = source.edited(document)
         if change.is_void:
-            return Prepared((), f"{quoted(params.path)} already has exactly this content.")
+            return Prepared((), no_changes(quoted(params.path)))
         details = []
         if document.text != params.file_text:
             details.append("The line ends of the file were kept.")

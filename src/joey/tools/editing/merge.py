@@ -116,7 +116,7 @@ class MergeWorktree(EditTool[MergeParams]):
 
 
 def _only_modes(count: int) -> str:
-    return f"Merged: {count} {'file' if count == 1 else 'files'} changed, but only whether it can be executed."
+    return f"Merged: only the executable bit changed, in {count} {'file' if count == 1 else 'files'}."
 
 
 def merge_actions(plan: Plan) -> tuple[WritePath, ...]:

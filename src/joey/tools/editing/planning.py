@@ -35,7 +35,8 @@ _MAX_STATE_LINES = 120
 _MAX_LINE = 500
 _REPEATED = (
     "Already applied: this call is the same as an earlier one, and the file has not changed since. "
-    "To make the same change a second time, send it with more of the lines around it."
+    "To make the same change a second time, send it with more of the lines around it.\n"
+    "Nothing was written."
 )
 _STALE = "Note: {} had been changed by somebody else since you last read it. The edit was made in what it is now."
 
@@ -223,12 +224,17 @@ def new_state(change: FileChange) -> str:
 
 def _unchanged(prepared: Prepared) -> str:
     """The first line for an edit that changes nothing: it is what people see of it."""
-    names = ", ".join(dict.fromkeys(quoted(change.name) for change in prepared.changes))
-    return f"Nothing was changed in {names}: it is already so." if names else prepared.headline
+    names = [quoted(name) for name in dict.fromkeys(change.name for change in prepared.changes)]
+    return no_changes(*names) if names else prepared.headline
+
+
+def no_changes(*names: str) -> str:
+    """That files already are as an edit would make them."""
+    return f"No changes: {', '.join(names)} already {'has' if len(names) == 1 else 'have'} this content."
 
 
 def _nothing_to_do(words: Sequence[str]) -> Plan:
-    return Plan((), _answering(ok("\n".join([*words, "Nothing was written."]))), is_void=True)
+    return Plan((), _answering(ok("\n".join(words))), is_void=True)
 
 
 def _answering(result: ToolResult) -> Callable[[], Awaitable[ToolResult]]:
