@@ -15,7 +15,7 @@ from joey.sandbox import Sandbox, inside, landlock
 from joey.sandbox.git import git_folders
 from joey.sandbox.hidden import SECRETS
 from joey.sandbox.mounts import layout, open_beneath, too_broad
-from joey.system.secret_places import EMPTIED, ONLY_ASKED, ONLY_HIDDEN
+from joey.system.secret_places import EMPTIED, ONLY_POLICY, ONLY_SANDBOX
 from joey.system.secret_places import SECRET as SECRET_PLACES
 from process_kit import all_ended_in, running_in
 from sandbox_kit import MARK, PYTHON, SECRET, World, a_world, run_in
@@ -231,7 +231,7 @@ def test_secrets_and_histories_of_many_programs_are_hidden(world: World, level: 
 def test_what_the_sandbox_hides_and_what_the_policy_asks_about_are_the_same_places() -> None:
     hidden = [name for name in (*SECRETS, *EMPTIED) if name != "snap"]
     assert [name for name in hidden if not is_credential(name.casefold().replace("*", "x"))] == []
-    kinds = (SECRET_PLACES, EMPTIED, ONLY_ASKED, ONLY_HIDDEN)
+    kinds = (SECRET_PLACES, EMPTIED, ONLY_POLICY, ONLY_SANDBOX)
     assert len({name for kind in kinds for name in kind}) == sum(map(len, kinds)), "each is of one kind"
 
 

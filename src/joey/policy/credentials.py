@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import re
 
-from joey.system.secret_places import EMPTIED, ONLY_ASKED, SECRET
+from joey.system.secret_places import EMPTIED, ONLY_POLICY, SECRET
 
 _SYSTEM = (
     "/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/etc/ssh/*_key", "/etc/ssl/private*", "/etc/krb5.keytab",
@@ -24,7 +24,7 @@ _SYSTEM = (
 
 _BELOW_HOME = re.compile(
     "(?:"
-    + "|".join(re.escape(each.casefold()).replace(r"\*", "[^/]*") for each in (*SECRET, *EMPTIED, *ONLY_ASKED))
+    + "|".join(re.escape(each.casefold()).replace(r"\*", "[^/]*") for each in (*SECRET, *EMPTIED, *ONLY_POLICY))
     + ")(?:/|$)"
 )
 _OF_SYSTEM = re.compile("|".join(map(fnmatch.translate, _SYSTEM)))

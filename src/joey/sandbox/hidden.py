@@ -13,9 +13,9 @@ import pwd
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from joey.system.secret_places import EMPTIED, ONLY_HIDDEN, SECRET
+from joey.system.secret_places import EMPTIED, ONLY_SANDBOX, SECRET
 
-SECRETS = (*SECRET, *ONLY_HIDDEN)
+SECRETS = (*SECRET, *ONLY_SANDBOX)
 OF_THE_SYSTEM = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
     "/etc/ssl/private", "/etc/krb5.keytab", "/var/spool/cron", "/var/spool/at", "/var/mail", "/var/lib/docker",

@@ -77,13 +77,13 @@ EMPTIED = (
     ".curlrc", ".config/curlrc", ".wgetrc", ".config/nix/nix.conf",
 )  # fmt: skip
 """Tokens stand in these, and their programs stop when they cannot be read: the sandbox shows them empty."""
-ONLY_ASKED = (
+ONLY_POLICY = (
     "Library/Keychains", "Library/Cookies", "Library/Application Support", ".config/helm", ".ansible", ".pip",
     ".config/pip", ".m2", ".nuget", ".hex", ".config/configstore", ".config/joey", ".local/state/joey",
     ".cache/joey", ".config/Code/User", ".local/share/powershell", "snap/firefox", "snap/chromium",
 )  # fmt: skip
 """Not hidden as a whole: programs need them, or the sandbox hides them as Joey's own."""
-ONLY_HIDDEN = (
+ONLY_SANDBOX = (
     ".m2/settings.xml", ".m2/settings-security.xml", ".config/helm/registry", ".nuget/NuGet",
     ".ansible/galaxy_token", ".hex/hex.config", ".config/configstore/firebase-tools.json",
     ".config/configstore/snyk.json", ".config/Code/User/globalStorage", ".local/share/powershell/PSReadLine",
