@@ -76,6 +76,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x\n")
+    (root / "tsconfig.build.json").write_text('{"compilerOptions": {"outDir": "dist"}}')
     git = root / ".git"
     for folder in ("objects", "refs", "hooks"):
         (git / folder).mkdir(parents=True)

@@ -75,6 +75,7 @@ def test_so_does_what_is_there_and_leads_somewhere_else(root: Path, text: str) -
         {"q": "cat ~/x"},
         {"q": "tar -c -f x.tar one two three four '/etc/passwd'"}, {"q": "open file:///etc/passwd"},
         {"q": json.dumps(json.dumps({"p": "/etc/passwd"}))}, {"q": "a.txt", "z": ["file:/etc/passwd"]},
+        {"uri": "file:%2f%2f/etc/passwd"}, {"uri": "file:\\\\\\etc\\passwd"},
     ],
 )  # fmt: skip
 def test_so_does_a_path_in_other_clothes(root: Path, arguments: Any) -> None:

@@ -135,6 +135,19 @@ def test_the_cache_of_ruff_stays_in_the_workspace(root: Path, name: str, text: s
     assert judge("ruff check .", root).allowed, judge("ruff check .", root).reason
 
 
+def test_nor_elsewhere_if_npx_starts_it(root: Path) -> None:
+    rules = replace(RULES, allow=("npx tsc", "pnpm exec tsc"))
+    (root / "node_modules" / ".bin").mkdir(parents=True)
+    (root / "node_modules" / ".bin" / "tsc").write_text("")
+    (root / "tsconfig.json").write_text('{"compilerOptions": {"outDir": "dist"}}')
+    for line in ("npx tsc", "npx tsc -p .", "pnpm exec tsc"):
+        assert judge(line, root, rules).allowed, judge(line, root, rules).reason
+        assert judge(line, root, replace(rules, writes="deny")).decision == "deny"
+    (root / "tsconfig.json").write_text('{"compilerOptions": {"outDir": "../outside"}}')
+    for line in ("npx tsc", "npx tsc -p .", "pnpm exec tsc"):
+        assert not judge(line, root, rules).allowed, line
+
+
 def test_a_configuration_is_found_however_ruff_is_called(root: Path) -> None:
     rules = replace(RULES, allow=("ruff", "python -m ruff"))
     lines = ["ruff check src/*", "ruff check src/e*", "python -m ruff check src", "python3 -m ruff check ."]

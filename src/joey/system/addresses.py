@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_FILE = re.compile(r"file:(?=/)(?://)?(.+)", re.IGNORECASE | re.DOTALL)
+_FILE = re.compile(r"file:(?=/|%2f|%5c)(?://)?(.+)", re.IGNORECASE | re.DOTALL)
 _LEFT_OUT = re.compile(r"[\t\r\n]")
 """What readers of addresses pass over, wherever it stands."""
 
@@ -17,7 +17,7 @@ def is_address(text: str) -> bool:
 
 def addressed_files(text: str) -> tuple[str, ...]:
     """The paths that a `file:` address may stand for, whether or not its host is read as one; none for other texts."""
-    found = _FILE.fullmatch(_LEFT_OUT.sub("", text))
+    found = _FILE.fullmatch(_LEFT_OUT.sub("", text).replace("\\", "/"))
     if found is None:
         return ()
     _, slash, path = found[1].partition("/")

@@ -88,7 +88,7 @@ def edits_files(name: str, use: Use) -> bool:
     if name == "git":
         listing = use.path[1:2] in (("list",), ("show",))
         return subcommand not in _ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
-    if name in ("tsc", "vue-tsc"):
+    if {"tsc", "vue-tsc"} & {name, subcommand}:  # also of `npx`
         return not use.has("--noEmit", "-v", "--version", "-h", "--help")
     return use.rewrites_all or subcommand in _EDITS.get(name, ())
 

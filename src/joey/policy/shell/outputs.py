@@ -27,15 +27,24 @@ _TOO_MANY = "there are too many files to see where it writes"
 
 def output_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
     """Why a command may write somewhere else than its words say."""
-    program = use.path if name.startswith("python") else (name, *use.path)  # `python -m ruff check`
+    program = _program(name, use)
     for folder in sorted(folders):
         if program[:2] in _RUNS_RUFF and not use.has("--isolated", "-n", "--no-cache"):
             yield from _ruff(use, workspace, folder)
-        elif name in ("tsc", "vue-tsc") and not use.has("-v", "--version", "-h", "--help"):
+        elif program[:1] in (("tsc",), ("vue-tsc",)) and not use.has("-v", "--version", "-h", "--help"):
             yield from _tsc(use, workspace, folder)
         elif program[:2] == ("cargo", "fmt") and not only_checks(use):
             yield from _targets_elsewhere(workspace)
             yield from _modules_elsewhere(workspace)
+
+
+def _program(name: str, use: Use) -> tuple[str, ...]:
+    """The program with its subcommands, whoever starts it: `python -m ruff check`, `npx tsc`."""
+    words = (name, *use.path)
+    return next((words[at:] for at, word in enumerate(words) if word in _LOOKED_INTO), ())
+
+
+_LOOKED_INTO = frozenset({"ruff", "uv", "tsc", "vue-tsc", "cargo"})
 
 
 def _place_problem(workspace: Workspace, source: str, value: object) -> str | None:
