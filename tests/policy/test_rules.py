@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from joey.actions import RunCommand
@@ -214,6 +216,43 @@ def test_what_was_allowed_in_a_folder_does_not_run_where_the_change_of_folder_is
     given = permitted(Settings(), [Permission("command", "cd sub && touch three")])
     assert combine(judge_line("cd sub && touch three", given, WORKSPACE, WORKSPACE.root)).allowed
     assert not combine(judge_line("true || cd sub && touch three", given, WORKSPACE, WORKSPACE.root)).allowed
+
+
+@pytest.mark.parametrize(
+    ("line", "allow"),
+    [
+        ("echo 'id > X' | bash", "=bash,echo"),
+        ("echo 'id > X' | bash", "+network =bash,echo"),
+        ("echo 'id > X' | bash 2> log", "=bash 2> log,echo"),
+        ("echo 'drop table x' | psql mydb", "=psql mydb,echo"),
+        ("echo src | xargs rm", "=xargs rm,echo,rm"),
+        ("echo id | ssh host", "=ssh host,echo"),
+        ("echo id | docker exec -i c sh", "=docker exec -i c sh,echo"),
+        ("echo x | kubectl apply -f -", "=kubectl apply -f -,echo"),
+        ("echo x | tar xf -", "=tar xf -,echo"),
+        ("echo x | tee ../out", "=tee ../out,echo"),
+        ("echo id | timeout 5 bash", "=timeout 5 bash,echo"),
+        ("echo id | bash -c 'cat | bash'", "=bash,cat,echo"),
+        ("echo id | bash -c 'true; bash'", "=bash,echo"),
+        ("echo id | timeout 5 weirdshell", "weirdshell,echo"),
+        ("echo id | bash -c weirdshell", "weirdshell,echo"),
+        ("bash -c weirdshell < notes", "weirdshell"),
+    ],
+)
+def test_what_was_allowed_exactly_does_not_obey_what_is_piped_into_it(line: str, allow: str) -> None:
+    assert judge(line, allow).decision == "ask", judge(line, allow).reason
+    assert judge(line, f"{allow},={line}").allowed, "the whole line was allowed"
+    strict = replace(Settings.for_profile("read-only"), allow=tuple(allow.split(",")))
+    assert not combine(judge_line(line, strict, WORKSPACE, WORKSPACE.root)).allowed
+
+
+def test_what_was_allowed_exactly_may_read_a_pipe_if_its_program_only_looks() -> None:
+    for line, allow in (("echo x | grep -c x", "=grep -c x"), ("echo x | tee log | sort -r", "=tee log,=sort -r")):
+        assert judge(line, f"{allow},echo").allowed, judge(line, f"{allow},echo").reason
+    assert judge("bash < x.sh", "=bash < x.sh").allowed
+    assert judge("echo x | bash < x.sh", "=bash < x.sh,echo").allowed
+    reason = judge("echo id | bash", "=bash,echo").reason
+    assert "exactly `bash` was allowed, and not what it reads here: the shell runs code" in reason
 
 
 def test_always_in_a_folder_holds_in_that_folder() -> None:

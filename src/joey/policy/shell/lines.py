@@ -187,14 +187,18 @@ class _Judge:
 
     # A plain line
 
-    def line(self, commands: Iterable[Command], start: frozenset[str], depth: int) -> list[VerdictPart]:
+    def line(
+        self, commands: Iterable[Command], start: frozenset[str], depth: int, *, has_input: bool = False
+    ) -> list[VerdictPart]:
+        """The parts of a plain line; `has_input`: whether all of it is given something to read."""
         parts: list[VerdictPart] = []
         where = _Where(start, start)
         before: Command | None = None
         for command in commands:
             if command.joint in (";", "||"):
                 where = _Where(where.here | where.reached, where.reached)
-            parts += self._command(command, where.here, depth, before if _reads_pipe(command) else None)
+            fed_by = before if _reads_pipe(command) else None
+            parts += self._command(command, where.here, depth, fed_by, has_input=has_input)
             if command.name == "cd" and command.joint != "|" and not command.piped_on:
                 moved = self._after_cd(command, where)
                 # Behind `||` it is skipped if what stands before it works, and the line goes on where it was.
@@ -217,27 +221,41 @@ class _Judge:
         return _Where(after, where.reached | where.here | after)
 
     def _command(
-        self, command: Command, here: frozenset[str], depth: int, fed_by: Command | None
+        self, command: Command, here: frozenset[str], depth: int, fed_by: Command | None, *, has_input: bool
     ) -> Iterator[VerdictPart]:
-        rule = self.exactly(command.source, here)
-        if rule is not None:
-            yield _part(command.source, command.words, "allow", "exactly this command was allowed", rule)
-            yield from not_in_the_words(self._without_rule(command, here, depth, fed_by))
-            return
-        yield from self._without_rule(command, here, depth, fed_by)
-
-    def _without_rule(
-        self, command: Command, here: frozenset[str], depth: int, fed_by: Command | None
-    ) -> Iterator[VerdictPart]:
-        given = command.joint == "|" or not all(redirect.writes for redirect in command.redirects)
+        given = has_input or command.joint == "|" or _opens_input(command)
         run = _Run(command.words, command.source, here, depth, command.assignments, fed_by, given)
+        rule = self.exactly(command.source, here)
+        if rule is not None and given and not _opens_input(command):
+            yield from self._with_input(command, run, rule)
+        elif rule is not None:
+            yield _part(command.source, command.words, "allow", "exactly this command was allowed", rule)
+            yield from not_in_the_words(self._without_rule(command, run))
+        else:
+            yield from self._without_rule(command, run)
+
+    def _with_input(self, command: Command, run: _Run, exact: Rule) -> Iterator[VerdictPart]:
+        """A command that was allowed exactly, and reads what no word of it says. That is covered if a rule for its
+        program would cover it: a shell, a database or another machine would obey what it is given."""
+        named = replace(exact, words=(command.name,), exact=False)
+        parts = list(self._without_rule(command, replace(run, cover=named)))
+        if all(part.decision == "allow" for part in parts):
+            yield _part(command.source, command.words, "allow", "exactly this command was allowed", exact)
+            return
+        for part in parts:
+            why = f"exactly `{exact.words[0]}` was allowed, and not what it reads here: {part.reason}"
+            own = part.decision == "ask" and part.rule == exact.text and part.subject == command.source
+            decision = self._settings.commands if self._settings.commands != "allow" else "ask"
+            yield replace(part, decision=decision, reason=why, rule=None, network=False) if own else part
+
+    def _without_rule(self, command: Command, run: _Run) -> Iterator[VerdictPart]:
         for part in self._judged(run):
             known = part.reason == _NO_RULE and part.subject == command.source
             yield replace(part, reason=self._nearly_allowed(command) or _NO_RULE) if known else part
-        files = self._files(here)
+        files = self._files(run.here)
         for redirect in command.redirects:
-            self._written |= {self._absolute(base, redirect.target) for base in here if redirect.writes}
-            yield from self._unconfined(self._not_there_yet(redirect.target, here))
+            self._written |= {self._absolute(base, redirect.target) for base in run.here if redirect.writes}
+            yield from self._unconfined(self._not_there_yet(redirect.target, run.here))
             yield from self._unconfined(files.redirected(redirect.target, writes=redirect.writes))
 
     def _nearly_allowed(self, command: Command) -> str:
@@ -392,9 +410,9 @@ class _Judge:
             source = " ".join(word.text for word in words)
             cover = _rest_of(rule, run.texts, [word.text for word in words])
             given = words if starts is None else with_input(use, starts)
-            yield from self._judged(_Run(given, source, inner, run.depth + 1, cover=cover))
+            yield from self._judged(_Run(given, source, inner, run.depth + 1, has_input=run.has_input, cover=cover))
         for code in use.code:
-            yield from self._code(code, inner, run.depth + 1)
+            yield from self._code(code, inner, run.depth + 1, has_input=run.has_input)
 
     def _arriving(self, use: Use, here: frozenset[str]) -> set[str]:
         """Where whole folders are copied, moved, linked or unpacked to."""
@@ -428,11 +446,11 @@ class _Judge:
         """In the sandbox the walls hold what would otherwise be asked about."""
         return (part for part in parts if part.decision == "deny" or not self._settings.confined)
 
-    def _code(self, code: str, here: frozenset[str], depth: int) -> list[VerdictPart]:
+    def _code(self, code: str, here: frozenset[str], depth: int, *, has_input: bool) -> list[VerdictPart]:
         if depth > _MAX_DEPTH:
             return [VerdictPart(code, "ask", "it is wrapped too deeply", None, "command")]
         try:
-            return self.line(read_plain(code), here, depth)
+            return self.line(read_plain(code), here, depth, has_input=has_input)
         except NotPlainError as problem:
             return self.not_plain(code, str(problem), here)
 
@@ -444,7 +462,12 @@ _RUNS_WORDS = frozenset(
 
 def _reads_pipe(command: Command) -> bool:
     """Whether its input is what the command before it prints, and not a file."""
-    return command.joint == "|" and all(redirect.writes for redirect in command.redirects)
+    return command.joint == "|" and not _opens_input(command)
+
+
+def _opens_input(command: Command) -> bool:
+    """Whether its own words say what it reads."""
+    return not all(redirect.writes for redirect in command.redirects)
 
 
 _ONLY_NAMES = frozenset({"ls", "dir", "cd", "echo", "printf", "test", "[", "[[", "mkdir"})
