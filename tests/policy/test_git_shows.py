@@ -88,6 +88,12 @@ WIDER = [
     "git archive HEAD~3 src",
     "git archive HEAD~3:src",
     "git format-patch --stdout HEAD~3 -- src",
+    "git log --oneline -G '^hunter'",
+    "git log --oneline -Shunter2",
+    "git log --oneline --pickaxe-regex -S hunter",
+    "git diff --stat -G hunter HEAD~3",
+    "git diff --shortstat -I hunter HEAD~3",
+    "git log --oneline --find-object=blob",
 ]
 
 
@@ -105,11 +111,37 @@ def test_what_shows_more_than_its_paths_asks(root: Path, line: str) -> None:
         "git diff HEAD~1 -- a.txt", "git diff main..HEAD -- a.txt", "git diff", "git diff -- src",
         "git grep x -- src", "git show HEAD:a.txt", "git blame -C -C a.txt", "git log --oneline --follow a.txt",
         "git stash list", "git log --stat -- src", "git diff --stat v1 -- src", "git show --stat HEAD",
-        "git format-patch --stdout HEAD~1 -- a.txt",
+        "git format-patch --stdout HEAD~1 -- a.txt", "git log --oneline -G x -- a.txt",
     ],
 )  # fmt: skip
 def test_what_keeps_to_files_that_nothing_hides_does_not_ask(root: Path, line: str) -> None:
     assert judge(line, root).allowed, judge(line, root).reason
+
+
+LEAKS = [
+    "git for-each-ref '--format=%(raw)' refs/tags/blob", "git for-each-ref --format '%(refname) %(*raw)'",
+    "git tag -l --format='%(raw)'", "git tag '--format=%(if)%(raw)%(then)x%(end)'", "git branch --format='%(raw)'",
+    "git for-each-ref --sort=raw", "git tag --sort=-raw:size",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LEAKS)
+def test_a_format_that_shows_the_content_of_a_tag_asks(root: Path, line: str) -> None:
+    assert "may show what is in a file" in judge(line, root).reason
+    confined = Settings(reads="allow", writes="allow", confined=True)
+    assert judge(line, root, confined).decision == "ask"
+
+
+def test_a_tag_of_a_file_asks_and_other_formats_do_not(root: Path) -> None:
+    assert "not a commit" in judge("git tag leak HEAD:src", root).reason
+    for line in (
+        "git tag v1.2 HEAD~1",
+        "git tag -l 'v*' --sort=-v:refname",
+        "git for-each-ref --sort=-committerdate --format='%(refname:short) %(objectname:short) %(contents:subject)'",
+        "git branch --format='%(if)%(HEAD)%(then)*%(end)%(color:red)%(refname)%(upstream:track)' --sort=refname",
+        "git ls-tree --format='%(objectmode) %(path)' HEAD",
+    ):
+        assert judge(line, root).allowed, judge(line, root).reason
 
 
 def test_a_file_that_is_only_in_the_index_is_hidden_as_well(root: Path, tmp_path: Path) -> None:

@@ -72,9 +72,41 @@ _REMOTE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _CLONE = re.compile(r"(?:https?|ssh)://[A-Za-z0-9][^\s]*|[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^\s:]+")
 
 
+_FIELDS = frozenset(
+    {"refname", "objecttype", "objectsize", "objectname", "deltabase", "tree", "parent", "numparent", "object", "type"}
+    | {"tag", "author", "authorname", "authoremail", "authordate", "committer", "committername", "committeremail"}
+    | {"committerdate", "tagger", "taggername", "taggeremail", "taggerdate", "creator", "creatordate", "describe"}
+    | {"subject", "body", "trailers", "contents", "upstream", "push", "symref", "flag", "HEAD", "color", "worktreepath"}
+    | {"align", "end", "if", "then", "else", "rest", "ahead-behind", "is-base", "objectmode", "path", "version", "v"}
+)
+"""What may be shown of a reference, or of an entry of a folder. `raw` is the object itself, which may be a file."""
+
+
+def _fields(use: Use) -> Iterator[str]:
+    """The fields of a format for references, and those that they are sorted by."""
+    formats = [value.text for name, value in use.options if name == "--format" and value]
+    keys = [value.text.removeprefix("-") for name, value in use.options if name == "--sort" and value]
+    found = [field for text in formats for field in re.findall(r"%\(([^)]*)", text)] + keys
+    for field in found:
+        if field.removeprefix("*").partition(":")[0] not in _FIELDS:
+            use.shows, use.widens = "history", True
+            yield f"the field `{field}` may show what is in a file"
+
+
+_OF_REFERENCES = frozenset({"tag", "branch", "for-each-ref", "ls-tree", "ls-remote"})
+
+
+def _tag(use: Use) -> Iterator[str]:
+    """A tag may be of a file, which is seen then where only commits are expected."""
+    if not use.has("-d", "--delete", "-l", "--list"):
+        yield from (f"`{word.text}` is a file, not a commit" for word in use.operands[1:] if ":" in word.text)
+
+
 def _whole(use: Use) -> Iterator[str]:
-    yield from option_values(use, "-m", "--message", "-e")
+    yield from option_values(use, "-m", "--message", "-e", "--sort")
     yield from option_words(use)
+    if use.path[:1] and use.path[0] in _OF_REFERENCES:
+        yield from _fields(use)
     for name, value in use.options:
         if value and ("%G" in value.text or "%(signature" in value.text) and name in ("--format", "--pretty"):
             yield "showing signatures runs another program"
@@ -301,7 +333,7 @@ _SUBCOMMANDS: dict[str, Program] = {
     "tag": program(
         f"""{_REFS} -i -l --list -a --annotate -m=t --message=t -F=r --file=r -n?t -d --delete -f --force --column?t
         --no-column --cleanup=t --create-reflog --no-sign""",
-        "t*",
+        "t*", check=_tag,
     ),
     "switch": program(
         """-c=t --create=t -C=t --force-create=t -d --detach -q --quiet --progress --no-progress -f --force

@@ -28,9 +28,9 @@ PATCH = frozenset(
         "--binary",
         "--check",
     }
-    | {"-L"}
+    | {"-L", "-S", "-G", "--find-object", "-I", "--ignore-matching-lines"}
 )
-"""Options that make a command print what is in files."""
+"""Options that make a command print what is in files, or depend on it, so that it can be guessed."""
 SUMMARY = frozenset(
     {"--stat", "--numstat", "--shortstat", "--name-only", "--name-status", "--summary", "--dirstat", "--raw"}
     | {"--compact-summary", "-s", "--no-patch", "-q", "--quiet"}
