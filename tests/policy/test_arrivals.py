@@ -63,6 +63,47 @@ def test_a_folder_that_a_line_moves_is_not_copied_over_protected_files(tmp_path:
     assert verdict.decision == "ask"
 
 
+COPIES = ["cp -r src d", "cp -r src/. d", "cp -rT src d", "cp -a src d", "cp -r src/* d", "cp -r ./src ./d/"]
+
+
+@pytest.mark.parametrize("line", COPIES)
+@pytest.mark.parametrize("target", ["../../../outside/keep", "../../.git/config", "../../.env", "new"])
+def test_a_folder_is_not_copied_through_links_that_are_there(tmp_path: Path, line: str, target: str) -> None:
+    workspace = make_workspace(tmp_path)
+    settings, place = settings_of(f"--approve edits {RULES}"), tmp_path / "ws" / "d" / "src"
+    (tmp_path / "ws" / "src" / "app.py").write_text("x")
+    (tmp_path / "ws" / "src" / "new").write_text("x")
+    place.mkdir(parents=True)
+    (place / "app.py").write_text("old")
+    assert combine(judge_line(line, settings, workspace, workspace.root)).allowed
+    (place / "app.py").unlink()
+    (place / "app.py").symlink_to(target)
+    (place.parent / "app.py").symlink_to(target.removeprefix("../"))
+    verdict = combine(judge_line(line, settings, workspace, workspace.root))
+    assert verdict.allowed == (target == "new"), verdict.reason
+
+
+def test_nor_through_links_that_the_line_puts_there(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    verdict = combine(
+        judge_line(
+            "cp -r deep/. d && cp -r src/. d", settings_of(f"--approve edits {RULES}"), workspace, workspace.root
+        )
+    )
+    assert verdict.decision == "ask"
+
+
+def test_removing_a_folder_asks_where_hidden_files_are_in_it(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    settings = settings_of("--approve edits --allow rm --allow mv")
+    for line in ("rm -rf secrets", "rm -r ./sub/../secrets/", "mv secrets x"):
+        assert not combine(judge_line(line, settings, workspace, workspace.root)).allowed
+    (tmp_path / "ws" / "data" / "deep").mkdir(parents=True)
+    assert combine(judge_line("rm -rf data", settings, workspace, workspace.root)).allowed
+    (tmp_path / "ws" / "data" / "deep" / ".env").write_text("x")
+    assert "hides" in combine(judge_line("rm -rf data", settings, workspace, workspace.root)).reason
+
+
 @pytest.mark.parametrize(
     "line",
     [

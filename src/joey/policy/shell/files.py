@@ -6,6 +6,7 @@ an ignore file hides is denied, what is outside, protected or holds credentials 
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,8 @@ from joey.policy.shell.plain import Word
 from joey.policy.verdict import Decision, VerdictPart
 from joey.system.filenames import quoted
 
+_MAX_COPIED = 5_000
+"""Files that a copy writes over, of which each is judged."""
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
@@ -57,11 +60,39 @@ class Files:
             below = [self.workspace.below(self.workspace.locate(path, base)) for path in paths]
             for name in sorted({posixpath.basename(path.rstrip("/")) for path in paths} - {"", ".", ".."}):
                 yield from self.touched("write", Word(posixpath.join(target.text, name)))
+            yield from self._overwritten(paths, target.text, base)
             if not below:
                 yield VerdictPart(target.text, "ask", "which files it writes is only known when it runs", kind="path")
             elif protected := next((each.protected for each in below if each.protected), None):
                 reason = f"it writes what is protected ({protected})"
                 yield VerdictPart(target.text, self.settings.writes_protected, reason, kind="path")
+
+    def _overwritten(self, sources: Sequence[str], target: str, base: str) -> Iterator[VerdictPart]:
+        """What is there already where files below `sources` are put, at the target or below it: it is written, and
+        where it is a link, so is what that leads to."""
+        for source in sources:
+            start = self.workspace.join(base, source)
+            name = posixpath.basename(posixpath.normpath(source))
+            for place in dict.fromkeys((target, posixpath.join(target, name))):
+                at = self.workspace.join(base, place)
+                if posixpath.normpath(at) != posixpath.normpath(start) and self.workspace.is_folder(at):
+                    yield from self._taken(start, place, base)
+
+    def _taken(self, start: str, place: str, base: str) -> Iterator[VerdictPart]:
+        left = _MAX_COPIED
+        for folder, folders, files in os.walk(start):
+            below = folder[len(start) :].lstrip("/")
+            paths = [posixpath.join(place, below, name) for name in (*folders, *files)]
+            taken = [path for path in paths if self._is_taken(self.workspace.join(base, path))]
+            left -= len(taken)
+            if left < 0:
+                yield VerdictPart(place, "ask", "it writes over too many files to look at", kind="path")
+                return
+            for path in taken:
+                yield from self.touched("write", Word(path))
+
+    def _is_taken(self, path: str) -> bool:
+        return self.workspace.is_link(path) or (self.workspace.exists(path) and not self.workspace.is_folder(path))
 
     def _all(self, words: Sequence[Word], base: str) -> list[str]:
         return [path for word in words for path in self._paths(word, base)]
@@ -125,7 +156,8 @@ class Files:
                 part = self._written(located)
                 if part.decision == "allow" and self.workspace.holds_protected(located):
                     return part.worse(self.settings.writes_protected, "it reaches the whole workspace")
-                return part
+                hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
+                return part.worse("ask", f"it holds files that {hidden} hides") if hidden else part
             case "run":
                 return self._worked_in(located, "its code").stricter(self._read(located))
             case "folder":

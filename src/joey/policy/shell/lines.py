@@ -390,7 +390,7 @@ class _Judge:
         fills = any(touch == "fill" for touch, _ in use.files)
         everything: list[tuple[Touch, Word]] = [("rewrite", Word(self._workspace.root))] if use.rewrites_all else []
         for touch, word in (*use.files, *everything):
-            whole = touch in ("follow", "names", "rewrite") or (touch == "tree" and fills)
+            whole = touch in ("follow", "names", "rewrite", "fill") or (touch == "tree" and fills)
             yield from self._unconfined(self._not_there_yet(word, run.here | inner, whole=whole))
             if touch == "folder":
                 found = self._files(run.here).touched(touch, word)
