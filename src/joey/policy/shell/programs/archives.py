@@ -77,6 +77,16 @@ def _note_archive(use: Use, archive: Word, folder: Word, mode: str) -> None:
         use.files.append(("fill", folder))
 
 
+_ENDINGS = {".gz": (".gz", ".z", "-gz", "-z", "_z", ".Z", ".tgz", ".taz")}
+
+
+def _with_endings(use: Use, words: Sequence[Word], endings: tuple[str, ...]) -> None:
+    """A program that reads packed files takes `data.gz` for `data`, if there is no such file."""
+    for word in words:
+        if word.text != "-" and not word.below and not word.text.endswith(endings):
+            use.files += [("read", Word(word.text + ending, word.glob)) for ending in endings]
+
+
 # zip
 
 
@@ -89,6 +99,7 @@ def _zip(use: Use) -> Iterator[str]:
 
 def _unzip(use: Use) -> Iterator[str]:
     """Behind the archive stand the names in it, and only `-d` is an option there."""
+    _with_endings(use, use.operands[:1], (".zip", ".ZIP"))
     rest = list(use.operands[1:])
     folders = [value for name, value in use.options if name == "-d" and value is not None]
     while rest:
@@ -106,9 +117,11 @@ def _unzip(use: Use) -> Iterator[str]:
 
 def _compressor(ending: str, *, unpacks: bool = False, keeps: bool = False) -> Check:
     def check(use: Use) -> Iterator[str]:
+        unpack = unpacks or use.has("-d", "--decompress", "--uncompress")
+        if unpack or use.has("-t", "--test", "-l", "--list"):
+            _with_endings(use, use.operands, _ENDINGS.get(ending, (ending,)))
         if use.has("-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"):
             return
-        unpack = unpacks or use.has("-d", "--decompress", "--uncompress")
         for word in use.operands:
             yield from (_unpacked if unpack else _packed)(use, word, ending)
             if not (keeps or use.has("-k", "--keep")):
@@ -148,7 +161,14 @@ _ZSTD = """
     -c -d -f -k -l -q -t -v -# -T?t --stdout --decompress --uncompress --force --keep --list --quiet --test
     --verbose --ultra --threads=t --help --version
 """
-_PRINTS = program("-f -h -q -v --force --help --version", "r*")
+
+
+def _prints(*endings: str) -> Program:
+    def check(use: Use) -> Iterator[str]:
+        _with_endings(use, use.operands, endings)
+        yield from ()
+
+    return program("-f -h -q -v --force --help --version", "r*", check=check)
 
 
 PROGRAMS: dict[str, Program] = {
@@ -163,8 +183,8 @@ PROGRAMS: dict[str, Program] = {
     "bunzip2": program(_BZIP2, "r*", check=_compressor(".bz2", unpacks=True)),
     "zstd": program(_ZSTD, "r*", check=_compressor(".zst", keeps=True)),
     "unzstd": program(_ZSTD, "r*", check=_compressor(".zst", unpacks=True, keeps=True)),
-    "zcat": _PRINTS,
-    "xzcat": _PRINTS,
-    "bzcat": _PRINTS,
-    "zstdcat": _PRINTS,
+    "zcat": _prints(*_ENDINGS[".gz"]),
+    "xzcat": _prints(".xz", ".lzma"),
+    "bzcat": _prints(".bz2", ".bz"),
+    "zstdcat": _prints(".zst"),
 }
