@@ -269,3 +269,65 @@ def test_in_a_full_sandbox_the_walls_hold_it(root: Path) -> None:
     (root / "src" / "link.py").symlink_to("../../outside/b.py")
     confined = Settings(reads="allow", writes="allow", confined=True)
     assert judge("ruff format src", root, confined).allowed
+
+
+WRITERS = Settings(
+    reads="allow", writes="allow", allow=("gcc", "javac", "git", "ruff", "tsc", "npx tsc", "python -m ruff")
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "link"),
+    [
+        ("gcc -S src/a.c", "a.s"),
+        ("gcc -c src/*.c", "a.o"),
+        ("cd src && gcc a.c", "src/a.out"),
+        ("javac src/A.java", "src/A.class"),
+        ("javac src/A.java", "lib/Imported.class"),
+        ("javac -d out src/A.java", "out/A$Inner.class"),
+        ("javac -d out src/A.java", "out/com"),
+        ("git init sg", "sg/.git"),
+        ("git init sg", "sg/.git/hooks"),
+        ("ruff check rf", "rf/.ruff_cache"),
+        ("ruff check rf", ".ruff_cache"),
+        ("ruff check", "rf/deep/.ruff_cache"),
+        ("ruff check rf/deep", "rf/.ruff_cache/0.1"),
+        ("python -m ruff check rf", "rf/.ruff_cache"),
+        ("tsc src/t.ts", "src/t.js"),
+        ("tsc -p .", "src/imported.d.ts"),
+        ("npx tsc", "src/t.js"),
+    ],
+)
+def test_what_a_program_writes_without_being_told_is_not_written_through_a_link(
+    root: Path, line: str, link: str
+) -> None:
+    for name in ("src/a.c", "src/A.java", "src/t.ts", "lib/x", "out/x", "sg/x", "rf/deep/x", "node_modules/.bin/tsc"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("{}")
+    (root / "tsconfig.json").write_text("{}")
+    assert judge(line, root, WRITERS).allowed, judge(line, root, WRITERS).reason
+    (root / link).parent.mkdir(parents=True, exist_ok=True)
+    (root / link).symlink_to(root.parent / "outside")
+    verdict = judge(line, root, WRITERS)
+    assert verdict.decision == "ask", verdict.reason
+    (root / link).unlink()
+    (root / "inside").mkdir()
+    if not line.startswith("git"):
+        (root / link).symlink_to(root / "inside")
+        assert judge(line, root, WRITERS).allowed, judge(line, root, WRITERS).reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["gcc -S src/a.c", "gcc -c a.c", "gcc a.c", "javac src/A.java", "uv add x", "uv sync", "coverage html",
+     "coverage erase", "coverage xml", "python -m coverage html", "cargo rm x", "yarn", "yarn add x", "pnpm i",
+     "poetry add x", "npx tsc", "tsc", "python -m compileall src"],
+)  # fmt: skip
+def test_reading_only_nothing_writes_that_a_rule_names(root: Path, line: str) -> None:
+    names = ("gcc", "javac", "uv", "coverage", "cargo", "yarn", "pnpm", "poetry", "tsc", "npx tsc", "python")
+    (root / "node_modules" / ".bin").mkdir(parents=True)
+    (root / "node_modules" / ".bin" / "tsc").write_text("")
+    rules = replace(Settings.for_profile("read-only"), allow=names)
+    assert judge(line, root, rules).decision == "deny"
+    for looks in ("gcc --version", "gcc -MM src/a.c", "coverage report", "yarn --version", "tsc --noEmit", "uv tree"):
+        assert judge(looks, root, rules).allowed, judge(looks, root, rules).reason

@@ -12,6 +12,7 @@ import posixpath
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
@@ -73,13 +74,37 @@ _ONLY_LOOKS = frozenset(
     | {"describe", "grep", "cat-file", "show-ref", "merge-base", "name-rev", "count-objects", "for-each-ref"}
     | {"diff-tree", "diff-index", "diff-files", "range-diff", "whatchanged", "fetch"}
 )
+_OF_PACKAGES = frozenset({"install", "i", "add", "remove", "upgrade", "up", "update"})
 _EDITS: dict[str, frozenset[str]] = {
-    "cargo": frozenset({"fmt", "fix", "add", "remove", "update", "init", "new"}),
+    "cargo": frozenset({"fmt", "fix", "add", "remove", "rm", "update", "init", "new", "clean"}),
     "go": frozenset({"fmt", "fix", "get", "generate", "mod"}),
     "terraform": frozenset({"fmt", "init"}),
-    "npm": frozenset({"init", "pack", "install", "i", "add", "update", "up", "uninstall", "remove", "rm", "un", "ci"}),
-    "dotnet": frozenset({"format"}),
+    "npm": _OF_PACKAGES
+    | {"init", "pack", "uninstall", "rm", "un", "ci", "clean-install", "install-clean", "install-ci-test", "cit"}
+    | {"dedupe", "ddp", "prune", "rebuild"},
+    **dict.fromkeys(("yarn", "yarnpkg"), _OF_PACKAGES | {""}),
+    **dict.fromkeys(("pnpm", "bun"), _OF_PACKAGES),
+    "dotnet": frozenset({"format", "add", "remove", "new"}),
+    "uv": frozenset({"add", "remove", "sync", "lock", "venv", "build"}),
+    "poetry": frozenset({"add", "remove", "update", "lock", "install", "sync", "build"}),
+    "pdm": frozenset({"add", "remove", "update", "lock", "install", "sync", "build"}),
+    "pipenv": frozenset({"install", "uninstall", "update", "upgrade", "sync", "lock"}),
+    "coverage": frozenset({"html", "xml", "json", "lcov", "combine", "erase"}),
+    "composer": frozenset({"install", "require", "remove", "update", "dump-autoload", "dumpautoload"}),
+    "bundle": frozenset({"install", "update", "add", "lock"}),
+    "hatch": frozenset({"fmt", "build"}),
+    "alembic": frozenset({"revision"}),
+    **dict.fromkeys(("build", "compileall", "py_compile"), frozenset({""})),
 }
+"""Which subcommands write in the project; an empty one is the program without any."""
+_ONLY_HELPS = ("-v", "--version", "-h", "--help")
+
+
+def tool_of(name: str, use: Use) -> tuple[str, Use]:
+    """The tool that is run by a program which only finds it: `python -m ruff check`, `npx tsc`."""
+    if use.path and (name in ("npx", "bunx", "pnpx") or re.fullmatch(r"python[\d.]*", name)):
+        return use.path[0], replace(use, path=use.path[1:])
+    return name, use
 
 
 def edits_files(name: str, use: Use) -> bool:
@@ -89,8 +114,10 @@ def edits_files(name: str, use: Use) -> bool:
         listing = use.path[1:2] in (("list",), ("show",))
         return subcommand not in _ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
     if {"tsc", "vue-tsc"} & {name, subcommand}:  # also of `npx`
-        return not use.has("--noEmit", "-v", "--version", "-h", "--help")
-    return use.rewrites_all or subcommand in _EDITS.get(name, ())
+        return not use.has("--noEmit", *_ONLY_HELPS)
+    if not subcommand and use.has(*_ONLY_HELPS):
+        return use.edits or use.rewrites_all
+    return use.edits or use.rewrites_all or subcommand in _EDITS.get(name, ())
 
 
 def changes_files(use: Use) -> bool:

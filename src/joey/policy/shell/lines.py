@@ -19,6 +19,7 @@ from functools import lru_cache
 from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
+from joey.policy.shell.emitted import emitted_problems
 from joey.policy.shell.facts import (
     changes_files,
     edits_files,
@@ -26,6 +27,7 @@ from joey.policy.shell.facts import (
     makes_repository,
     name_problems,
     shown_problems,
+    tool_of,
 )
 from joey.policy.shell.files import Files
 from joey.policy.shell.options import Program, Touch, Use, read_use
@@ -351,9 +353,10 @@ class _Judge:
         return all(self._workspace.locate(folder, base).inside for folder in folders for base in here)
 
     def _facts(self, run: _Run, use: Use) -> Iterator[str]:
-        name, folders = by_name(run.name), self._folders(use, run)
-        yield from fact_problems(name, use, self._workspace, folders, added=self._committed)
-        yield from output_problems(name, use, self._workspace, folders)
+        (name, tool), folders = tool_of(by_name(run.name), use), self._folders(use, run)
+        yield from fact_problems(name, tool, self._workspace, folders, added=self._committed)
+        yield from output_problems(name, tool, self._workspace, folders)
+        yield from emitted_problems(name, tool, self._workspace, folders)
         if name == "git" and any(makes_repository(self._written, self._workspace, folder) for folder in folders):
             yield "which repository it uses is only known when the line has run so far"
 
@@ -383,7 +386,7 @@ class _Judge:
 
     def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[VerdictPart]:
         inner = self._folders(use, run)
-        if self._settings.writes == "deny" and edits_files(by_name(run.name), use):
+        if self._settings.writes == "deny" and edits_files(*tool_of(by_name(run.name), use)):
             yield VerdictPart(run.source, "deny", "files may not be changed", None, "path")
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch in ("tree", "follow")]

@@ -3,12 +3,16 @@
 A compiler's option is either one of a few shapes that are known, or it is asked about: `-wrapper`, `-specs`, `-B` and
 `-fplugin` run programs, `-Wp,-MD,x` writes. Properties (`-D`) of builders choose compilers and executables: only those
 that are known to be switches may be set.
+
+A compiler reads whatever `#include` names, and quotes it where it complains: a rule for one trusts the sources of the
+project. Printing them (`-E`), or keeping what was made of them (`-save-temps`), asks all the same.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from posixpath import basename, dirname, join
 
 from joey.policy.shell.options import Program, Use, option_values, program, unknown_words
 from joey.policy.shell.plain import Word
@@ -16,11 +20,11 @@ from joey.policy.shell.plain import Word
 # Compilers of C
 
 _C_FLAG = re.compile(
-    r"-(?:c|S|E|g\d?|ggdb\d?|O(?:[0-3sgz]|fast)?|W(?:all|extra|pedantic|error|no-[\w+=-]+|[a-z][a-z0-9+=-]+)"
+    r"-(?:c|S|g\d?|ggdb\d?|O(?:[0-3sgz]|fast)?|W(?:all|extra|pedantic|error|no-[\w+=-]+|[a-z][a-z0-9+=-]+)"
     r"|w|std=[\w+]+|ansi|pedantic(?:-errors)?|f(?:PIC|pic|PIE|pie|openmp|sanitize=[\w,-]+|no-[\w-]+|visibility=\w+"
     r"|stack-protector(?:-\w+)?|fast-math|omit-frame-pointer|exceptions|rtti|permissive|diagnostics-color(?:=\w+)?)"
     r"|m(?:arch|tune|cpu)=[\w.+-]+|m(?:32|64|avx2?|sse[\d.]*|fma)|D\w+(?:=[\w.\"/+-]*)?|U\w+|l[\w.+-]+|pthread|shared"
-    r"|static|s|pipe|v|M|MM|MD|MMD|MP|nostdlib|rdynamic|no-pie|pie|save-temps|dumpversion|dumpmachine)|--version|--help"
+    r"|static|s|pipe|v|M|MM|MD|MMD|MP|nostdlib|rdynamic|no-pie|pie|dumpversion|dumpmachine)|--version|--help"
 )
 _C_VALUES: dict[str, str] = {
     "-o": "write",
@@ -51,6 +55,28 @@ def _compile(use: Use, words: Sequence[Word]) -> Iterator[str]:
             yield from _c_value(use, name, Word(word.text[len(name) :]) if word.text != name else _next(rest))
         else:
             yield f"the option `{word.text}` of the compiler is not known to be harmless"
+    yield from _c_outputs(use)
+
+
+def _c_outputs(use: Use) -> Iterator[str]:
+    """What is written where nothing says so: `a.out`, or files named as the sources, in the folder where it runs."""
+    yield from unknown_words(use)
+    named = [value for name, value in use.options if name == "-o" and value]
+    ending = ".o" if use.has("-c") else ".s" if use.has("-S") else ""
+    stems = [Word(_stem(word.text), word.glob) for word in use.operands]
+    if use.operands and not named and not use.has("-M", "-MM"):
+        use.files += [("write", Word(stem.text + ending, stem.glob)) for stem in stems if ending]
+        use.files += [("write", Word("a.out"))] if not ending else []
+    if use.has("-MD", "-MMD") and not use.has("-MF"):
+        targets = [Word(join(dirname(value.text), _stem(value.text))) for value in named]
+        both = [Word(f"{target.text}-{stem.text}", stem.glob) for target in targets for stem in stems]
+        use.files += [("write", Word(each.text + ".d", each.glob)) for each in (*stems, *targets, *both)]
+
+
+def _stem(path: str) -> str:
+    """The name of a file without its folder and ending."""
+    name = basename(path)
+    return name.rpartition(".")[0] or name
 
 
 def _next(rest: list[Word]) -> Word:
@@ -138,8 +164,11 @@ def option_like(use: Use) -> bool:
 
 
 def _javac(use: Use) -> Iterator[str]:
+    yield from unknown_words(use)
     if any(word.text.startswith("@") for word in use.operands) or option_like(use):
         yield "it takes options from a file"
+    if not use.has("-d"):
+        use.files += [("write", Word(re.sub(r"\.java$", "", word.text) + ".class", word.glob)) for word in use.operands]
 
 
 _MAVEN = program(

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from joey.policy.shell.options import Program, Use, option_values, option_words, program, unknown_words
+from joey.policy.shell.options import Check, Program, Use, option_values, option_words, program, unknown_words
 from joey.policy.shell.plain import Word
 from joey.policy.shell.programs import python_tools
 
@@ -190,6 +190,18 @@ MODULES: dict[str, Program] = {
     **python_tools.PROGRAMS,
 }  # fmt: skip
 
+
+def _coverage_writes(name: str) -> Check:
+    """What is written if no option says where. The configuration may say so, too: it is the project's own."""
+
+    def check(use: Use) -> Iterator[str]:
+        if not use.has("-d", "--directory", "-o"):
+            use.files.append(("write", Word(name)))
+        yield from ()
+
+    return check
+
+
 _COVERAGE_FILES = "-i --ignore-errors --include=t --omit=t --precision=t --fail-under=t --data-file=r -q --quiet"
 MODULES["coverage"] = program("--version --help -h", subcommands={
     "run": program(
@@ -203,11 +215,19 @@ MODULES["coverage"] = program("--version --help -h", subcommands={
     ),
     "html": program(
         f"{_COVERAGE_FILES} -d=w --directory=w --title=t --skip-covered --skip-empty --show-contexts",
-        "r*",
+        "r*", project_code=True, check=_coverage_writes("htmlcov"),
     ),
-    **dict.fromkeys(("xml", "json", "lcov"), program(f"{_COVERAGE_FILES} -o=w --pretty-print", "r*")),
-    "combine": program("-a --append --keep -q --quiet", "r*"),
-    "erase": program(),
+    **{
+        name: program(
+            f"{_COVERAGE_FILES} -o=w --pretty-print", "r*",
+            project_code=True, check=_coverage_writes(f"coverage.{name}"),
+        )
+        for name in ("xml", "json", "lcov")
+    },
+    "combine": program(
+        "-a --append --keep -q --quiet", "r*", project_code=True, check=_coverage_writes(".coverage")
+    ),
+    "erase": program(check=_coverage_writes(".coverage")),
 })  # fmt: skip
 
 _PYTHON = program(
