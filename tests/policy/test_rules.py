@@ -246,6 +246,89 @@ def test_what_was_allowed_exactly_does_not_obey_what_is_piped_into_it(line: str,
     assert not combine(judge_line(line, strict, WORKSPACE, WORKSPACE.root)).allowed
 
 
+SYNONYMS = [
+    ("npm run deploy", "npm run-script deploy", "npm rum deploy", "npm run deploy -- --fast"),
+    ("npm install", "npm i x", "npm add x", "npm isntall"),
+    ("npm i", "npm install"),
+    ("npm test", "npm run test", "npm t", "npm tst", "npm run-script test"),
+    ("npm run test", "npm test"),
+    ("npm run", "npm test", "npm start"),
+    ("npm uninstall", "npm rm x", "npm un x"),
+    ("make deploy", "make test deploy", "make ./deploy", "make -k deploy", "gmake deploy", "make deploy/../deploy"),
+    ("make ./deploy", "make deploy"),
+    ("gradle deploy", "./gradlew test :app:deploy"),
+    ("mvn install", "mvn clean install", "./mvnw install"),
+    (
+        "pytest",
+        "python3 -m pytest",
+        "py.test",
+        "python -mpytest -q",
+        "python3.11 -Bm pytest",
+        "/x/python -W a -m pytest",
+    ),
+    ("python -m pytest", "pytest -q"),
+    ("cargo run", "cargo r", "cargo +nightly r"),
+    ("cargo test", "cargo t"),
+    ("cargo build", "cargo b"),
+    ("cargo check", "cargo c"),
+    ("cargo doc", "cargo d"),
+    ("cargo remove", "cargo rm x"),
+    ("docker ps", "docker container ls", "docker container list -a"),
+    ("docker container ls", "docker ps"),
+    ("docker images", "docker image ls"),
+    ("docker exec", "docker container exec c sh"),
+    ("docker compose", "docker-compose up"),
+    ("docker-compose up", "docker compose up"),
+    ("pip install", "pip3 install x", "uv pip install x", "python3 -m pip install x", "pip3.11 install x"),
+    ("ruff", "python -m ruff check"),
+    ("tsc", "npx tsc", "npx --no-install tsc"),
+    ("yarn run deploy", "yarn deploy", "yarnpkg deploy"),
+    ("yarn deploy", "yarn run deploy"),
+    ("pnpm install", "pnpm i"),
+]
+
+
+@pytest.mark.parametrize(("deny", "line"), [(deny, line) for deny, *lines in SYNONYMS for line in lines])
+def test_a_deny_rule_means_other_ways_to_write_the_same(deny: str, line: str) -> None:
+    name = line.split()[0]
+    for allow in (name, "*"):
+        assert not judge(line, allow, deny).allowed
+    assert judge(f"for x in a; do {line}; done", "*", deny).decision == "deny"
+
+
+def test_of_two_ways_to_write_the_same_the_denied_one_decides() -> None:
+    assert judge("npm run test", "npm run test", "npm test").decision == "deny"
+    assert judge("npm test", "npm test", "npm run test").decision == "deny"
+
+
+def test_a_word_that_stands_behind_an_option_may_be_meant_as_well() -> None:
+    for line in ("npm -w web run-script deploy", "npm --silent run-script deploy"):
+        assert judge(line, "npm", "npm run deploy").decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("line", "allow", "deny"),
+    [
+        ("npm test", "npm test", "npm run"),
+        ("npm test", "npm", "npm run deploy"),
+        ("make test", "make", "make deploy"),
+        ("make test", "make", "make test deploy"),
+        ("pip list", "pip", "pip install"),
+        ("python -m pytest", "python -m pytest", "python"),
+        ("cargo test", "cargo", "cargo run"),
+        ("docker ps", "docker", "docker exec"),
+        ("yarn build", "yarn", "yarn run deploy"),
+    ],
+)
+def test_and_nothing_else(line: str, allow: str, deny: str) -> None:
+    assert judge(line, allow, deny).allowed, judge(line, allow, deny).reason
+
+
+def test_an_allow_rule_means_its_words_alone() -> None:
+    for line, allow in (("npm run-script x", "npm run"), ("py.test", "pytest"), ("uv pip install x", "pip install")):
+        assert judge(line, allow).decision == "ask"
+
+
 def test_what_was_allowed_exactly_may_read_a_pipe_if_its_program_only_looks() -> None:
     for line, allow in (("echo x | grep -c x", "=grep -c x"), ("echo x | tee log | sort -r", "=tee log,=sort -r")):
         assert judge(line, f"{allow},echo").allowed, judge(line, f"{allow},echo").reason

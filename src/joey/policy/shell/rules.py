@@ -11,7 +11,8 @@ The rule with the most words that matches decides; between an allow and a deny r
 
 An allow rule matches only a program of just that name, called by its name or in a folder of the system. A deny rule
 also matches a program called by any path, in other letters (`RM`, `rm.exe`), or with options before the words
-(`git -C . push`), and its words may hold `*`. Where a deny rule may match and it cannot be decided (`rm -r -f` beside
+(`git -C . push`), and its words may hold `*`. It matches other ways to write the same command, too (see `synonyms`), of
+which the longest counts as the length of a rule. Where a deny rule may match and it cannot be decided (`rm -r -f` beside
 the rule `rm -rf`), `suspecting` names it, and the command is asked about.
 """
 
@@ -25,6 +26,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from joey.policy.names import fold
+from joey.policy.shell.synonyms import Words, synonyms
 
 SYSTEM_FOLDERS = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"}
@@ -73,7 +75,12 @@ class Rule:
 
     @property
     def length(self) -> int:
-        return 0 if self.any else len(self.words)
+        return 0 if self.any else max(map(len, self.forms))
+
+    @property
+    def forms(self) -> list[Words]:
+        """The words, and other ways to write them."""
+        return _written(self.words, apart=False)
 
 
 def bare_name(name: str) -> str:
@@ -106,12 +113,13 @@ class CommandRules:
 
     def denying(self, words: Sequence[str]) -> Rule | None:
         """The longest deny rule that matches."""
-        forms = _forms(words, None)
+        forms = [each for form in _forms(words, None) for each in _written(form, apart=True)]
         return _narrowest(rule for rule in self.deny if any(_denies(rule, form) for form in forms))
 
     def suspecting(self, words: Sequence[str]) -> Rule | None:
         """A deny rule that may match: its words come later, or its options in another shape."""
-        return _narrowest(rule for rule in self.deny if not rule.any and _may_deny(rule, words))
+        forms = _written(words, apart=True)
+        return _narrowest(rule for rule in self.deny if not rule.any and any(_may_deny(rule, form) for form in forms))
 
 
 def _rules(texts: Iterable[str]) -> Iterable[Rule]:
@@ -152,26 +160,36 @@ def by_name(name: str, wanted: str = "") -> str:
     return base if folder in SYSTEM_FOLDERS and "/" not in wanted else name
 
 
+def _written(words: Sequence[str], *, apart: bool) -> list[Words]:
+    """A command as it is, and in other ways, for which its program is called by its bare name."""
+    others = synonyms((bare_name(words[0]), *words[1:]), apart=apart) if words else []
+    return [tuple(words), *others[1:]]
+
+
 def _denies(rule: Rule, words: Sequence[str]) -> bool:
-    if rule.any:
-        return True
-    if len(words) < len(rule.words) or not _is_program(rule, words[0]):
+    return rule.any or any(_matches(wanted, words) for wanted in rule.forms)
+
+
+def _matches(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    if len(words) < len(wanted) or not _is_program(wanted[0], words[0]):
         return False
-    return all(
-        fnmatch.fnmatchcase(fold(word), fold(wanted)) for wanted, word in zip(rule.words[1:], words[1:], strict=False)
-    )
+    return all(fnmatch.fnmatchcase(fold(word), fold(each)) for each, word in zip(wanted[1:], words[1:], strict=False))
 
 
-def _is_program(rule: Rule, name: str) -> bool:
-    return fnmatch.fnmatchcase(bare_name(name), bare_name(rule.words[0]))
+def _is_program(wanted: str, name: str) -> bool:
+    return fnmatch.fnmatchcase(bare_name(name), bare_name(wanted))
 
 
 def _may_deny(rule: Rule, words: Sequence[str]) -> bool:
-    if not words or not _is_program(rule, words[0]):
+    return any(_may_match(wanted, words) for wanted in rule.forms)
+
+
+def _may_match(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    if not words or not _is_program(wanted[0], words[0]):
         return False
-    wanted = [fold(word) for word in rule.words[1:]]
-    flags = [word for word in wanted if word.startswith("-")]
-    names = [word for word in wanted if not word.startswith("-")]
+    folded = [fold(word) for word in wanted[1:]]
+    flags = [word for word in folded if word.startswith("-")]
+    names = [word for word in folded if not word.startswith("-")]
     rest = [fold(word) for word in words[1:]]
     return (not flags or _has_flags(flags, rest)) and _has_names(names, rest)
 
