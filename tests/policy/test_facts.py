@@ -343,3 +343,26 @@ def test_waiting_needs_no_rule_beside_a_command_that_has_one(root: Path, monkeyp
     (root / "bin" / "sleep").chmod(0o755)
     monkeypatch.setenv("PATH", f"{root}/bin:/usr/bin:/bin")
     assert "a file of the workspace" in judge("sleep 1; cat a.txt", root).reason
+
+
+@pytest.mark.parametrize("setting", ["url", "pushurl"])
+@pytest.mark.parametrize("path", ["./inc/bare", "/srv/bare", "../bare", "file:///srv/bare", "inc/bare"])
+def test_a_remote_that_is_a_folder_of_this_machine_asks(root: Path, path: str, setting: str) -> None:
+    git(root, "config", "remote.origin.url", "https://example.com/x.git")
+    git(root, "config", "remote.up.url", "git@example.com:x.git")
+    talks = (
+        "git push origin main",
+        "git push",
+        "git fetch origin",
+        "git pull",
+        "git fetch --all",
+        "git ls-remote origin",
+    )
+    for line in talks:
+        assert judge(line, root).allowed, judge(line, root).reason
+    git(root, "config", f"remote.origin.{setting}", path)
+    for line in talks:
+        assert judge(line, root).decision == "ask"
+    if path != "inc/bare":  # such a value is not understood at all
+        assert "another repository of this machine" in judge("git push origin main", root).reason
+        assert judge("git push up main", root).allowed and judge("git status", root).allowed

@@ -19,7 +19,7 @@ from joey.policy.paths import Workspace
 from joey.policy.shell.options import Use
 from joey.policy.shell.plain import Word
 from joey.policy.shell.programs.git_files import may_restrict
-from joey.policy.shell.repository import remote_names, repository_problems
+from joey.policy.shell.repository import local_remotes, remote_names, repository_problems
 from joey.system.filenames import quoted
 
 _MAX_INDEX = 64 * 1024 * 1024
@@ -46,6 +46,7 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
         if name == "git":
             yield from _repository(workspace, folder)
             yield from _hooks(workspace, folder, use.path)
+            yield from _remotes(use, workspace, folder)
     if name == "git" and use.path[:1] == ("stash",) and use.has("-u", "--include-untracked"):
         yield from (f"it would stash `{each}` if git does not track it" for each in _ignore_files(workspace))
     yield from shown_problems(use, workspace, folders, added=added)
@@ -230,6 +231,21 @@ def _knows(workspace: Workspace, remote: str) -> bool:
     common = _common_folder(workspace, posixpath.join(workspace.root, ".git"))
     text = workspace.text_of(posixpath.join(common, "config")) if common else None
     return remote in remote_names(text or "")
+
+
+_TALKS = frozenset({("push",), ("fetch",), ("pull",), ("ls-remote",), ("remote", "show"), ("remote", "prune")})
+
+
+def _remotes(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
+    """Remotes that are other repositories of this machine: those that are named, or any if none is."""
+    if use.path[:2] not in _TALKS or use.has("--get-url"):
+        return
+    place = _nearest(workspace, posixpath.normpath(folder))
+    common = _common_folder(workspace, place) if place else None
+    text = workspace.text_of(posixpath.join(common, "config")) if common else None
+    for name, path in sorted(local_remotes(text or "").items()):
+        if not use.remotes or name in use.remotes or use.has("--all"):
+            yield f"the remote `{name}` is another repository of this machine (`{path}`), of which hooks may run"
 
 
 def _repository(workspace: Workspace, folder: str) -> Iterator[str]:

@@ -96,6 +96,16 @@ def remote_names(config: str) -> frozenset[str]:
     return frozenset(key.split(".", 1)[1][: -len(".url")] for key in keys if re.fullmatch(r"remote\..+\.url", key))
 
 
+def local_remotes(config: str) -> dict[str, str]:
+    """The remotes of a `.git/config` that are folders of this machine, with their paths. Git itself runs what belongs to
+    such a repository: its hooks, when something is pushed there."""
+    found = ((re.fullmatch(r"remote\.(.+)\.(?:push)?url", key), value) for key, value in _settings(config))
+    return {match[1]: value for match, value in found if match and not _ELSEWHERE.match(value)}
+
+
+_ELSEWHERE = re.compile(r"(?:https?|git|ssh)://|[^/:]+:(?!//)", re.IGNORECASE)
+
+
 def _problem(key: str, value: str) -> str:
     if not key:
         return f"the settings of the repository have a line that is not understood: `{value[:40]}`"

@@ -12,8 +12,8 @@ The rule with the most words that matches decides; between an allow and a deny r
 An allow rule matches only a program of just that name, called by its name or in a folder of the system. A deny rule
 also matches a program called by any path, in other letters (`RM`, `rm.exe`), or with options before the words
 (`git -C . push`), and its words may hold `*`. It matches other ways to write the same command, too (see `synonyms`), of
-which the longest counts as the length of a rule. Where a deny rule may match and it cannot be decided (`rm -r -f` beside
-the rule `rm -rf`), `suspecting` names it, and the command is asked about.
+which the longest counts as the length of a rule. Where a deny rule may match and it cannot be decided (`rm -r -f`
+beside the rule `rm -rf`), `suspecting` names it, and the command is asked about.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def by_name(name: str, wanted: str = "") -> str:
 
 def _written(words: Sequence[str], *, apart: bool) -> list[Words]:
     """A command as it is, and in other ways, for which its program is called by its bare name."""
-    others = synonyms((bare_name(words[0]), *words[1:]), apart=apart) if words else []
+    others = synonyms((bare_name(words[0]), *words[1:]), apart=apart) if words else ()
     return [tuple(words), *others[1:]]
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 Words: TypeAlias = tuple[str, ...]
@@ -104,15 +105,16 @@ _WITH_TARGETS = frozenset({"make", "ninja", "mvn", "gradle", "ant", "rake", "jus
 _OF_PYTHON = re.compile(r"-[bBdEiIOPqsSuvx]*m(.*)", re.DOTALL)
 
 
-def synonyms(words: Sequence[str], *, apart: bool) -> list[Words]:
+@lru_cache(maxsize=256)
+def synonyms(words: Words, *, apart: bool) -> tuple[Words, ...]:
     """A command in every way that it can be written, its own the first. `apart`: also with each of the targets of a
     builder alone, since it makes all of them."""
-    found = [tuple(words)]
+    found = [words]
     for form in found:
         found += [each for each in dict.fromkeys(_steps(form, apart=apart)) if each not in found]
         if len(found) > _MAX_FORMS:
             break
-    return found
+    return tuple(found)
 
 
 def _steps(words: Words, *, apart: bool) -> Iterator[Words]:
