@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from joey.system.hosts import host_of, is_this_machine, matches_host
+from joey.system.hosts import host_of, is_private, is_this_machine, matches_host
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,21 @@ def test_this_machine_has_many_names_and_others_only_look_like_them() -> None:
         assert is_this_machine(host), host
     for host in ("localhost.evil.example", "notlocalhost", "10.0.0.1", "128.0.0.1", "", "2130706433"):
         assert not is_this_machine(host), host
+
+
+def test_an_address_is_what_it_stands_for() -> None:
+    for host in (
+        "64:ff9b::7f00:1",
+        "[64:ff9b::10.0.0.1]",
+        "::127.0.0.1",
+        "::a00:1",
+        "2002:7f00:1::",
+        "::ffff:10.0.0.1",
+    ):
+        assert is_private(host), host
+        assert not is_this_machine(host), "it is reached by way of another"
+    for host in ("64:ff9b::1.1.1.1", "2606:4700:4700::1111", "1.1.1.1", "example.com"):
+        assert not is_private(host), host
 
 
 def test_a_pattern_matches_whole_names() -> None:

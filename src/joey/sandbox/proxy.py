@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from joey.system.hosts import matches_host
+from joey.system.hosts import matches_host, without_wrapping
 
 REFUSED = "refused by Joey's sandbox"
 _MAX_HEAD = 64 * 1024
@@ -46,15 +46,9 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 def is_public(address: str) -> bool:
     """Whether an address is one of the internet's: not this machine, a private network, a link or the cloud's own."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        found = without_wrapping(ipaddress.ip_address(address.partition("%")[0]))
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
-        if inner is not None:
-            return is_public(str(inner))
-        if found in ipaddress.ip_network("64:ff9b::/96"):
-            return is_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
     return found.is_global and not found.is_multicast
 
 

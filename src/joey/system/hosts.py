@@ -7,6 +7,7 @@ another name leads here is only known when it is looked up, by whoever connects.
 from __future__ import annotations
 
 import ipaddress
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 
@@ -40,7 +41,7 @@ def is_private(host: str) -> bool:
     if not host.strip("[]"):
         return False
     try:
-        return not ipaddress.ip_address(host.strip("[]").partition("%")[0]).is_global
+        return not without_wrapping(ipaddress.ip_address(host.strip("[]").partition("%")[0])).is_global
     except ValueError:
         # 10.1, 0xa000001: a resolver takes these for addresses.
         return all(part.isdigit() or part.startswith("0x") for part in host.lower().rstrip(".").split("."))
@@ -54,6 +55,21 @@ def is_loopback(address: str) -> bool:
         return False
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
     return (mapped or found).is_loopback or (mapped or found).is_unspecified
+
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_COMPATIBLE = ipaddress.IPv6Network("::/96")
+_OF_ITS_OWN = (ipaddress.IPv6Address("::"), ipaddress.IPv6Address("::1"))
+
+
+def without_wrapping(address: Address) -> Address:
+    """The address of the fourth version that one of the sixth stands for, or the address itself."""
+    if isinstance(address, ipaddress.IPv4Address) or address in _OF_ITS_OWN:
+        return address
+    if address in _NAT64 or address in _COMPATIBLE:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
 
 
 def matches_host(host: str, pattern: str) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 SECRET = (
     # keys and credentials
+    ".cf/config.json", ".stripe", ".openvpn", ".wireguard", ".config/syncthing", ".config/openai", ".config/gspread",
+    ".local/share/gnupg",
     ".ssh", ".aws", ".azure", ".config/gcloud", ".gnupg", ".pki", ".kube", ".docker", ".helm", ".oci",
     ".terraform.d", ".terraformrc", ".vault-token", ".config/gh", ".config/glab-cli", ".config/hub",
     ".config/doctl", ".config/op", ".1password", ".config/1Password", ".password-store", ".local/share/keyrings",

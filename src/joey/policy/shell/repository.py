@@ -97,8 +97,8 @@ def remote_names(config: str) -> frozenset[str]:
 
 
 def local_remotes(config: str) -> dict[str, str]:
-    """The remotes of a `.git/config` that are folders of this machine, with their paths. Git itself runs what belongs to
-    such a repository: its hooks, when something is pushed there."""
+    """The remotes of a `.git/config` that are folders of this machine, with their paths. Git itself runs the hooks of
+    such a repository when something is pushed there."""
     found = ((re.fullmatch(r"remote\.(.+)\.(?:push)?url", key), value) for key, value in _settings(config))
     return {match[1]: value for match, value in found if match and not _ELSEWHERE.match(value)}
 
