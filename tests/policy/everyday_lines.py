@@ -191,7 +191,7 @@ NOT_PLAIN: list[tuple[str, str, str]] = [
         "condition": ("if [ -f package.json ]; then npm test; fi", "if grep -q foo a.txt; then echo yes; else echo no; fi", "[[ -f a.txt ]] && echo yes", "case linux in l*) echo linux;; esac"),
         "assignment": ("NAME=world; echo hello", "VERSION=1.2.3 && echo done", "export NODE_ENV=test && npm test", "files=(a b c); echo done"),
         "brace expansion": ("mkdir -p src/{components,hooks,utils}", "cp config.json{,.bak}", "mv src/app.{js,ts}", "echo {1..5}"),
-        "glob that may become an option": ("rm *.log", "ls *.py", "cat *.txt | wc -l", "cp *.json backup"),
+        "glob that may become an option": ("rm -*.log", "ls -?", "cat -*.txt | wc -l", "cp -*.json backup"),
         "background": ("npm run dev &", "python -m http.server 8000 &", "node server.js > server.log 2>&1 & sleep 2"),
         "subshell": ("(cd web && npm test)", "(echo a; echo b) > out.txt"),
         "group": ("{ echo a; echo b; } > out.txt",),

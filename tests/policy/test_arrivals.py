@@ -121,3 +121,66 @@ def test_what_was_named_can_be_used(tmp_path: Path, line: str) -> None:
     workspace = make_workspace(tmp_path)
     verdict = combine(judge_line(line, settings_of(f"--approve edits {RULES}"), workspace, workspace.root))
     assert verdict.decision == "allow", verdict.reason
+
+
+BARE = [
+    "ls *",
+    "cat *.txt",
+    "wc -l *.py",
+    "du -sh *",
+    "grep x *.py",
+    "tar cf all.tar *",
+    "rm *.py",
+    "ls ?.py",
+    "bash -c 'ls *'",
+]
+
+
+@pytest.mark.parametrize("line", BARE)
+@pytest.mark.parametrize(
+    "odd", ["-rf", "-x.py", "--checkpoint-action=exec=sh x.py", "@a.py", "FS=x.py", "-.py", "+x.txt"]
+)
+def test_a_pattern_may_begin_a_word_if_no_name_there_could_be_an_option(tmp_path: Path, line: str, odd: str) -> None:
+    workspace = make_workspace(tmp_path)
+    settings = settings_of(f"--approve edits {RULES} --allow wc --allow du --allow rm")
+    folder = tmp_path / "ws" / "clean"
+    folder.mkdir()
+    for name in ("a.py", "b c.txt", "x-y_1.py"):
+        (folder / name).write_text("x")
+    assert (verdict := combine(judge_line(line, settings, workspace, str(folder)))).allowed, verdict.reason
+    (folder / odd).write_text("x")
+    stands_for = ".py" if ".py" in line else ".txt" if ".txt" in line else ""
+    length_matches = "?" not in line or len(odd) == len("x.py")
+    verdict = combine(judge_line(line, settings, workspace, str(folder)))
+    assert verdict.allowed != (odd.endswith(stands_for) and length_matches), verdict.reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["touch -- -rf && ls *", "echo x > -rf; ls *", "cp payload/* . && ls *", "mv sub/dl x && cat *",
+     "mv sub/dl src/x; cat src/*", "mv deep src/d && cat src/*/out/keep", "cat *", "cat s*/k*", "cat conf/../*"],
+)  # fmt: skip
+def test_a_pattern_stands_for_nothing_that_is_hidden_or_comes_later(tmp_path: Path, line: str) -> None:
+    workspace = make_workspace(tmp_path, {"sub/dl": "../data.txt"})
+    (tmp_path / "ws" / "notes.pem").write_text("x")
+    (tmp_path / "ws" / "linked").symlink_to("../outside/keep")
+    settings = settings_of(f"--approve edits {RULES} --allow touch")
+    assert not combine(judge_line(line, settings, workspace, workspace.root)).allowed
+
+
+def test_a_pattern_is_expanded_where_the_folder_has_brackets_in_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a[b]*").mkdir()
+    workspace = make_workspace(tmp_path / "a[b]*")
+    settings = settings_of(f"--approve edits {RULES}")
+    assert combine(judge_line("cat secrets/*", settings, workspace, workspace.root)).decision == "deny"
+
+
+def test_find_deletes_what_rm_may_remove(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    settings = settings_of("--approve edits --allow find")
+    assert combine(judge_line("find src -name '*.pyc' -delete", settings, workspace, workspace.root)).allowed
+    for start in (". -name x", "", "../outside", "secrets", ".git -name x", "sub/..", "s*", "link"):
+        verdict = combine(judge_line(f"find {start} -delete", settings, workspace, workspace.root))
+        assert not verdict.allowed, start
+    read_only = settings_of("--approve read-only --allow find")
+    assert combine(judge_line("find src -delete", read_only, workspace, workspace.root)).decision == "deny"

@@ -147,7 +147,8 @@ def test_a_name_that_moves_while_it_is_looked_up_is_resolved_once() -> None:
         ("10.1.2.3", False), ("192.168.1.1", False), ("172.16.0.1", False), ("169.254.169.254", False),
         ("fe80::1%eth0", False), ("fd00::1", False), ("0.0.0.0", False), ("::", False), ("100.64.0.1", False),
         ("::ffff:127.0.0.1", False), ("::ffff:10.0.0.1", False), ("64:ff9b::7f00:1", False), ("2002:7f00:1::", False),
-        ("::127.0.0.1", False), ("::10.0.0.1", False), ("64:ff9b::1.1.1.1", True), ("224.0.0.1", False), ("255.255.255.255", False), ("192.0.2.1", False), ("nonsense", False),
+        ("::127.0.0.1", False), ("::10.0.0.1", False), ("64:ff9b::1.1.1.1", True),
+        ("224.0.0.1", False), ("255.255.255.255", False), ("192.0.2.1", False), ("nonsense", False),
     ],
 )  # fmt: skip
 def test_public_addresses(address: str, public: bool) -> None:

@@ -6,6 +6,7 @@ an ignore file hides is denied, what is outside, protected or holds credentials 
 
 from __future__ import annotations
 
+import glob
 import os
 import posixpath
 import re
@@ -22,6 +23,8 @@ from joey.system.filenames import quoted
 
 _MAX_COPIED = 5_000
 """Files that a copy writes over, of which each is judged."""
+PLAIN_NAME = re.compile(r"[\w.][\w.,+ /-]*")
+"""Names of files that are nothing else to any program."""
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
@@ -142,10 +145,18 @@ class Files:
                 yield replace(part, linked=located.led_away)
                 return
 
+    def odd_name(self, word: Word) -> str | None:
+        """A name that a pattern stands for and a program may take for something else: an option, a variable."""
+        for base in self.bases:
+            for path in self._paths(word, base)[1:]:
+                if not PLAIN_NAME.fullmatch(name := posixpath.relpath(path, base)):
+                    return name
+        return None
+
     def _paths(self, word: Word, base: str) -> list[str]:
         if not word.glob:
             return [word.text]
-        matches = self.workspace.expand(self.workspace.join(base, word.text))
+        matches = self.workspace.expand(self.workspace.join(glob.escape(base), word.text))
         return [word.text, *matches]
 
     def _judged(self, touch: Touch, located: Located) -> VerdictPart:

@@ -12,6 +12,7 @@ there are deny rules beside them, hiding could get around those, so only what is
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -29,7 +30,7 @@ from joey.policy.shell.facts import (
     shown_problems,
     tool_of,
 )
-from joey.policy.shell.files import Files
+from joey.policy.shell.files import PLAIN_NAME, Files
 from joey.policy.shell.options import Program, Touch, Use, read_use
 from joey.policy.shell.outputs import output_problems
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
@@ -39,6 +40,7 @@ from joey.policy.shell.rules import BLANK, CommandRules, Rule, by_name
 from joey.policy.shell.syntax import commands_seen
 from joey.policy.shell.variables import variable_problem
 from joey.policy.verdict import Decision, VerdictPart
+from joey.system.filenames import quoted
 
 _MAX_DEPTH = 5
 _NO_RULE = "no rule names it"
@@ -330,6 +332,7 @@ class _Judge:
             yield from shown_problems(use, self._workspace, self._folders(use, run), added=self._committed)
         if self._anything or self._confined:
             return
+        yield from self._matched(run)
         for name, value in (*run.variables, *(use.assignments if use is not None else ())):
             if problem := variable_problem(name, value, project_code=table is not None and table.project_code):
                 yield problem
@@ -348,6 +351,15 @@ class _Judge:
             yield from name_problems(use, self._workspace, self._folders(use, run))
         yield from self._replaced(run.name, table)
         yield from self._facts(run, use)
+
+    def _matched(self, run: _Run) -> Iterator[str]:
+        """Why a pattern that may stand for any name (`*.py`) may stand for more than files."""
+        files = self._files(run.here)
+        for word in (word for word in run.words if word.may_be_anything):
+            if (odd := files.odd_name(word)) is not None:
+                yield f"`{word.text}` stands for {quoted(odd)}, which may be taken for an option; write `./{word.text}`"
+            elif self._arrived & run.here or not all(map(_is_plain, self._written)):
+                yield f"which names `{word.text}` stands for is only known when the line has run so far"
 
     def _all_inside(self, folders: Iterable[str], here: frozenset[str]) -> bool:
         return all(self._workspace.locate(folder, base).inside for folder in folders for base in here)
@@ -428,8 +440,15 @@ class _Judge:
         paths = {self._absolute(base, word) for base in here}
         below = any(path.startswith(f"{folder}/") for path in paths for folder in self._arrived)
         around = whole and any(f"{folder}/".startswith(f"{path}/") for path in paths for folder in self._arrived)
-        if below or around or not self._moved_links.isdisjoint(paths):
+        matched = word.glob and any(self._may_match(path) for path in paths)
+        if below or around or matched or not self._moved_links.isdisjoint(paths):
             yield VerdictPart(word.text, "ask", "what is there is only known when the line has run so far", kind="path")
+
+    def _may_match(self, pattern: str) -> bool:
+        """Whether a pattern may stand for a link that the line has moved, or for what is in a folder that it has."""
+        start, _, rest = re.split(r"([*?])", pattern, maxsplit=1)
+        places = self._moved_links | (self._arrived if "/" in rest else set())
+        return any(place.startswith(start.rpartition("/")[0] + "/") for place in places)
 
     def _is_link(self, base: str, word: Word) -> bool:
         return word.glob or self._workspace.is_link(self._absolute(base, word))
@@ -456,6 +475,10 @@ class _Judge:
             return self.line(read_plain(code), here, depth, has_input=has_input)
         except NotPlainError as problem:
             return self.not_plain(code, str(problem), here)
+
+
+def _is_plain(path: str) -> bool:
+    return PLAIN_NAME.fullmatch(posixpath.basename(path)) is not None
 
 
 _RUNS_WORDS = frozenset(

@@ -10,7 +10,8 @@ to literal places and comments. It means the same to anybody who reads it: no pa
 
 This reader is closed: a character is either known to stand for itself in its place, or the line is not plain and the
 construct is named. It is deliberately not a parser of bash: whatever bash reads otherwise than here must fail here.
-`*` and `?` may stand in a word whose beginning is literal and cannot become an option (`src/*.py`, `./*`).
+`*` and `?` may stand in a word, unless it begins like an option. What a word may become that begins with one of them
+(`*.py`) only the disk can tell: whoever judges it looks there (`Word.may_be_anything`).
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ class Word:
     """Whether nothing in it was quoted: only then can it be a keyword."""
     below: bool = False
     """Whether it stands for any file below the folder `text`, as `{}` does in `find text -exec cat {} +`."""
+
+    @property
+    def may_be_anything(self) -> bool:
+        """Whether it is a pattern without a literal beginning: a name that it matches may look like an option."""
+        return self.glob and self.text[0] in "*?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +333,7 @@ class _Reader:
     def _check_glob(self, text: str) -> None:
         if self._quoted_wildcard:
             raise NotPlainError("it mixes quoted and bare wildcards")
-        if text[0] in "*?-":
+        if text[0] == "-":
             raise NotPlainError(f"`{text}` may match a name that begins with `-`; write `./{text.lstrip('-')}`")
 
 

@@ -1,8 +1,9 @@
 """find: its words are starting points and then an expression of tests and actions.
 
-Only tests and the actions that print are known, and `-exec` with a command that is judged in turn. `{}` in that command
-stands for any file below the starting points. find also puts the name into words that merely contain `{}` (`sh -c
-'cat {}'`), where it could become code: that is a problem.
+Only tests are known, the actions that print, `-delete` below folders that are written out, which is judged as removing
+these, and `-exec` with a command that is judged in turn. `{}` in that command stands for any file below the starting
+points. find also puts the name into words that merely contain `{}` (`sh -c 'cat {}'`), where it could become code: that
+is a problem.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ def _expression(use: Use, rest: list[Word], starts: Sequence[Word]) -> Iterator[
         yield f"how many words `{word.text}` stands for is only known when it runs"
     elif word.text == "-exec":
         yield from _exec(use, rest, starts)
+    elif word.text == "-delete" and not any(start.glob or set(start.text) <= set("./") for start in starts):
+        use.options.append(("-delete", None))
+        use.files += [("remove", start) for start in starts]
     elif word.text not in _EXPRESSION:
         yield f"`{word.text}` of `find` is not known to be harmless"
     elif (kind := _EXPRESSION[word.text].kind) is None:
