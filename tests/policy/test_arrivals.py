@@ -184,3 +184,12 @@ def test_find_deletes_what_rm_may_remove(tmp_path: Path) -> None:
         assert not verdict.allowed, start
     read_only = settings_of("--approve read-only --allow find")
     assert combine(judge_line("find src -delete", read_only, workspace, workspace.root)).decision == "deny"
+
+
+def test_of_the_files_that_a_pattern_stands_for_a_hidden_one_is_not_behind_a_question(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    (tmp_path / "ws" / "mixed").mkdir()
+    (tmp_path / "ws" / "mixed" / "a").symlink_to("../../outside/keep")
+    (tmp_path / "ws" / "mixed" / "z").symlink_to("../.env")
+    settings = settings_of(f"--approve edits {RULES}")
+    assert combine(judge_line("cat mixed/*", settings, workspace, workspace.root)).decision == "deny"

@@ -37,23 +37,32 @@ class Files:
     bases: tuple[str, ...]
 
     def touched(self, touch: Touch, word: Word) -> Iterator[VerdictPart]:
-        """The parts that are not simply allowed."""
+        """The strictest part that is not simply allowed: of several files, an ask must not hide that one is denied. And
+        one that tells what the words do not say, such as where a link leads, if that is another one."""
         if word.text in _HARMLESS_TARGETS and touch in ("read", "write"):
             return
-        found = False
-        for base in self.bases:
-            for path in self._paths(word, base):
-                if touch == "maybe" and not self.workspace.exists(self.workspace.join(base, path)):
-                    continue
-                located = self.workspace.locate(path, base)
-                part = self._judged(touch, located)
-                if part.decision != "allow":
-                    part = replace(part, linked=part.linked or located.led_away)
-                    if not found or part.linked or part.rule:  # one is enough, but for what the words do not say
-                        yield part
-                    if part.linked or part.rule:
-                        return
-                    found = True
+        found = (
+            part for base in self.bases for path in self._paths(word, base) for part in self._at(touch, path, base)
+        )
+        strictest: VerdictPart | None = None
+        unsaid: VerdictPart | None = None
+        for part in found:
+            strictest = part if strictest is None else strictest.stricter(part)
+            unsaid = unsaid or (part if part.linked or part.rule else None)
+            if strictest.decision == "deny":
+                break
+        if strictest is not None:
+            yield strictest
+        if unsaid is not None and unsaid is not strictest:
+            yield unsaid
+
+    def _at(self, touch: Touch, path: str, base: str) -> Iterator[VerdictPart]:
+        if touch == "maybe" and not self.workspace.exists(self.workspace.join(base, path)):
+            return
+        located = self.workspace.locate(path, base)
+        part = self._judged(touch, located)
+        if part.decision != "allow":
+            yield replace(part, linked=part.linked or located.led_away)
 
     def filled(self, sources: Sequence[Word], target: Word) -> Iterator[VerdictPart]:
         """A folder gets files whose names are those below `sources`, or are not known if there are none."""
