@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -171,8 +173,10 @@ def test_a_pattern_stands_for_nothing_that_is_hidden_or_comes_later(tmp_path: Pa
 def test_a_pattern_is_expanded_where_the_folder_has_brackets_in_its_name(tmp_path: Path) -> None:
     (tmp_path / "a[b]*").mkdir()
     workspace = make_workspace(tmp_path / "a[b]*")
+    (tmp_path / "a[b]*" / "ws" / "mixed").mkdir()
+    (tmp_path / "a[b]*" / "ws" / "mixed" / "z").symlink_to("../.env")
     settings = settings_of(f"--approve edits {RULES}")
-    assert combine(judge_line("cat secrets/*", settings, workspace, workspace.root)).decision == "deny"
+    assert combine(judge_line("cat mixed/*", settings, workspace, workspace.root)).decision == "deny"
 
 
 def test_find_deletes_what_rm_may_remove(tmp_path: Path) -> None:
@@ -187,7 +191,7 @@ def test_find_deletes_what_rm_may_remove(tmp_path: Path) -> None:
 
 
 def test_of_the_files_that_a_pattern_stands_for_a_hidden_one_is_not_behind_a_question(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+    workspace = replace(make_workspace(tmp_path), expand=lambda text: sorted(glob.glob(text)))  # noqa: PTH207
     (tmp_path / "ws" / "mixed").mkdir()
     (tmp_path / "ws" / "mixed" / "a").symlink_to("../../outside/keep")
     (tmp_path / "ws" / "mixed" / "z").symlink_to("../.env")
