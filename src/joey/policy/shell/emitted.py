@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from joey.policy.paths import Workspace
 from joey.policy.shell.options import Use
+from joey.policy.shell.outputs import RUNS_RUFF, folders_above
 from joey.system.filenames import quoted
 
 _MAX_ENTRIES = 100_000
@@ -20,7 +21,6 @@ _NOT_SOURCES = frozenset({"node_modules", ".git"})
 _OF_TSC = (".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".d.mts", ".d.cts", ".map", ".tsbuildinfo")
 _OF_JAVAC = (".class",)
 _RUFF_CACHE = ".ruff_cache"
-_WITH_CACHE = frozenset({("ruff", "check"), ("ruff", "format"), ("ruff", "clean"), ("uv", "format")})
 
 
 def emitted_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
@@ -30,7 +30,7 @@ def emitted_problems(name: str, use: Use, workspace: Workspace, folders: Iterabl
     elif name == "javac" and use.operands:
         yield from _compiled(workspace, _OF_JAVAC)
     for folder in sorted(folders):
-        if (name, *use.path[:1]) in _WITH_CACHE and not use.has("-n", "--no-cache"):
+        if (name, *use.path[:1]) in RUNS_RUFF and not use.has("-n", "--no-cache"):
             yield from _caches(use, workspace, folder)
         elif name == "git" and use.path == ("init",):
             place = workspace.join(folder, use.operands[0].text if use.operands else ".")
@@ -69,7 +69,7 @@ def _led_away(workspace: Workspace, path: str) -> Iterator[str]:
 def _caches(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
     """A cache is in the folder of the nearest configuration above a file, or else where the command runs."""
     starts = [workspace.join(folder, word.text) for word in use.operands] or [folder]
-    above = {place for start in (folder, *starts) for place in _above(workspace, start)}
+    above = {place for start in (folder, *starts) for place in folders_above(workspace, start)}
     for path in sorted(posixpath.join(place, _RUFF_CACHE) for place in above):
         yield from _through(workspace, path)
     for start in starts:
@@ -78,13 +78,6 @@ def _caches(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
                 yield "there are too many files to see where it writes"
             elif _RUFF_CACHE in link[len(start) :].split("/"):
                 yield from _led_away(workspace, link)
-
-
-def _above(workspace: Workspace, start: str) -> Iterator[str]:
-    root, place = posixpath.normpath(workspace.root), posixpath.normpath(start)
-    while place == root or place.startswith(f"{root}/"):
-        yield place
-        place = posixpath.dirname(place)
 
 
 def _through(workspace: Workspace, path: str) -> Iterator[str]:

@@ -117,8 +117,8 @@ def edits_files(name: str, use: Use) -> bool:
     if {"tsc", "vue-tsc"} & {name, subcommand}:  # also of `npx`
         return not use.has("--noEmit", *_ONLY_HELPS)
     if not subcommand and use.has(*_ONLY_HELPS):
-        return use.edits or use.rewrites_all
-    return use.edits or use.rewrites_all or subcommand in _EDITS.get(name, ())
+        return use.rewrites_all
+    return use.rewrites_all or subcommand in _EDITS.get(name, ())
 
 
 def changes_files(use: Use) -> bool:

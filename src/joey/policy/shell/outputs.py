@@ -29,7 +29,7 @@ def output_problems(name: str, use: Use, workspace: Workspace, folders: Iterable
     """Why a command may write somewhere else than its words say."""
     program = _program(name, use)
     for folder in sorted(folders):
-        if program[:2] in _RUNS_RUFF and not use.has("--isolated", "-n", "--no-cache"):
+        if program[:2] in RUNS_RUFF and not use.has("--isolated", "-n", "--no-cache"):
             yield from _ruff(use, workspace, folder)
         elif program[:1] in (("tsc",), ("vue-tsc",)) and not use.has("-v", "--version", "-h", "--help"):
             yield from _tsc(use, workspace, folder)
@@ -60,7 +60,7 @@ def _place_problem(workspace: Workspace, source: str, value: object) -> str | No
 
 # Of ruff: the configuration that is nearest to a file holds for it
 
-_RUNS_RUFF = frozenset({("ruff", "check"), ("ruff", "format"), ("ruff", "clean"), ("uv", "format")})
+RUNS_RUFF = frozenset({("ruff", "check"), ("ruff", "format"), ("ruff", "clean"), ("uv", "format")})
 _RUFF = ("ruff.toml", ".ruff.toml", "pyproject.toml")
 
 
@@ -80,9 +80,15 @@ def _ruff(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
 
 
 def _above(workspace: Workspace, start: str) -> Iterator[str]:
+    for place in folders_above(workspace, start):
+        yield from (path for name in _RUFF if workspace.exists(path := posixpath.join(place, name)))
+
+
+def folders_above(workspace: Workspace, start: str) -> Iterator[str]:
+    """A place and the folders above it, up to the workspace; none for one that is not in it."""
     root, place = posixpath.normpath(workspace.root), posixpath.normpath(start)
     while posixpath.commonpath((root, place)) == root:
-        yield from (path for name in _RUFF if workspace.exists(path := posixpath.join(place, name)))
+        yield place
         if place == root:
             return
         place = posixpath.dirname(place)
