@@ -9,6 +9,7 @@ from time import time
 import pytest
 
 from joey.checkpoints import CheckpointStore, plan_redo, plan_restore, plan_undo
+from joey.checkpoints.restore import OwnTimes
 
 
 class Project:
@@ -40,7 +41,7 @@ class Project:
         return path.read_text() if path.exists() else ""
 
     def undo(self) -> str | None:
-        return self._apply(lambda store: plan_undo(store, time()))
+        return self._apply(lambda store: plan_undo(store, OwnTimes(((0.0, time()),))))
 
     def redo(self) -> str | None:
         return self._apply(plan_redo)

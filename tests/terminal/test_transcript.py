@@ -14,6 +14,7 @@ from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
     CompletionRequested,
+    ContinueAnswered,
     ContinueRequested,
     Event,
     ModeChanged,
@@ -41,7 +42,7 @@ from joey.events import (
     UserMessageQueued,
 )
 from joey.frames import users_words
-from joey.journal.records import ChildOpened, MessageAdded, Record
+from joey.journal.records import ChildOpened, MessageAdded, Record, RunBegan, RunEnded
 from joey.messages import (
     ImageBlock,
     Message,
@@ -299,6 +300,28 @@ def test_a_subtask_that_comes_back_in_a_resumed_task_looks_interrupted_only_unti
     assert "interrupted" in drawn(transcript.entries[-1])
     transcript.apply("t", ToolRunFinished("c", "new_task", ToolResult((TextBlock("Subtask x completed."),))))
     assert "✓ new_task" in drawn(transcript.entries[-1]) and "interrupted" not in drawn(transcript.entries[-1])
+
+
+def test_what_was_done_before_the_task_was_left_in_the_middle_of_a_reply_looks_done() -> None:
+    calls = [ToolUseBlock(name, "write_to_file", {"path": name}) for name in ("a", "b", "c")]
+    written = ToolResult((TextBlock("File successfully written to a"),))
+    failed = ToolResult((TextBlock("no such folder"),), is_error=True)
+    journal: list[Record] = [
+        MessageAdded(Message("assistant", tuple(calls))),
+        *(RunBegan(name, "write_to_file") for name in ("a", "b")),
+        RunEnded("a", "write_to_file", written),
+        RunEnded("b", "write_to_file", failed),
+    ]
+    done, wrong, waited = (drawn(entry) for entry in resumed_entries("t", lambda _task_id: journal))
+    assert "✓ write_to_file  a" in done
+    assert "✗ write_to_file  b" in wrong and "no such folder" in wrong and "interrupted" not in wrong
+    assert "✗ write_to_file  c" in waited and "interrupted" in waited
+
+
+@pytest.mark.parametrize("ended", [TaskAborted("interrupted by the user"), ContinueAnswered("r", True, "try again")])
+def test_why_a_task_had_stopped_stays_on_the_screen(ended: Event) -> None:
+    transcript = fold(ContinueRequested("r", "invalid x-api-key. Check the API key."), ended)
+    assert "invalid x-api-key" in drawn(transcript.entries[0])
 
 
 def test_the_result_of_a_call_that_comes_back_is_not_shown_with_a_call_of_its_subtask() -> None:

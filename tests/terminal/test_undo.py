@@ -140,6 +140,7 @@ async def test_a_file_that_only_the_user_made_is_none_of_undos_business(tmp_path
 
 def edit_later(file: Path, text: str) -> None:
     """Write a file at a time that the clock of the file system tells from all times before."""
+    file.touch()
     before = time()
     while file.stat().st_ctime <= before + 0.002:
         file.write_text(text)
@@ -156,3 +157,26 @@ async def test_a_line_with_a_command_of_the_users_goes_to_the_model(tmp_path: Pa
         await pilot.press("enter")
         await until(pilot, "Enter accepts", gone=True)
     assert "/review it" in str(services.kit.provider.requests[0].messages)
+
+
+async def test_a_file_of_the_users_stays_however_often_something_is_undone(tmp_path: Path) -> None:
+    """Before a command the whole workspace is kept; what changed in between is the user's."""
+    commands = [reply(call(f"c{n}", "execute_command", command=f"echo {n} > c{n}.txt")) for n in (1, 2)]
+    services = ScratchServices(tmp_path, [commands[0], done("d1"), commands[1], done("d2")])
+    services.kit.change(checkpoints=CheckpointLimits())
+    between, after = (services.folder / name for name in ("between.txt", "after.txt"))
+    app = Interactive(services)
+    async with app.run_test(size=SIZE) as pilot:
+        await say(pilot, "one")
+        await until(pilot, "Enter accepts")
+        edit_later(between, "mine\n")
+        await say(pilot, "two")
+        await until(pilot, "echo 2 > c2.txt")
+        await until(pilot, "Enter accepts")
+        edit_later(after, "mine\n")
+        await say(pilot, "/undo now")
+        await until(pilot, "Undo: deleted c2.txt")
+        await say(pilot, "/undo now")
+        await until(pilot, "Undo: deleted c1.txt")
+    assert between.read_text() == after.read_text() == "mine\n"
+    assert not [*services.folder.glob("c*.txt")]

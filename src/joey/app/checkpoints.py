@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_redo, plan_undo
 from joey.checkpoints.entries import Change, Verb
-from joey.checkpoints.restore import Restored, changed_at
+from joey.checkpoints.restore import OwnTimes, Restored, changed_at
 from joey.errors import JoeyError, UsageError
 from joey.journal.copies import branch
 from joey.journal.journal import Journal, read_journal, read_timed
@@ -24,8 +24,6 @@ How: TypeAlias = Literal["", "now", "anyway"]
 _WOULD: dict[Verb, str] = {"create": "bring back", "change": "restore", "remove": "delete"}
 _DONE: dict[Verb, str] = {"create": "brought back", "change": "restored", "remove": "deleted"}
 _MAX_NAMES = 6
-_CLOCK_STEP = 0.001
-"""The times in a journal are rounded to this."""
 _NOTHING: dict[Step, str] = {
     "undo": "Nothing to undo: the files are as they were before the task changed any.",
     "redo": "Nothing to redo: nothing was undone, or the task has changed files since.",
@@ -129,32 +127,33 @@ def _names(paths: Sequence[str]) -> str:
 
 
 def changed_since(tasks: TaskStore, task_id: str, plan: Restoration) -> list[str]:
-    """What would be overwritten or deleted, and is not as the last call, undo or redo of the task left it."""
-    last = last_step(tasks, task_id)
+    """What would be overwritten or deleted, and is not as a call, an undo or a redo of the task left it."""
+    own = own_times(tasks, task_id, plan.store)
     here = (change.path for change in plan.changes if change.now.kind in ("file", "link", "unkept"))
-    return [path for path in here if changed_at(plan.store.place(path)) > last]
+    return [path for path in here if not own.hold(changed_at(plan.store.place(path)))]
 
 
-def last_step(tasks: TaskStore, task_id: str) -> float:
-    """When the task last changed files, or could have: a call with a checkpoint ended, if only with its task, or files
-    were undone or redone."""
-    last = 0.0
-    running: set[str] = set()
+def own_times(tasks: TaskStore, task_id: str, store: CheckpointStore) -> OwnTimes:
+    """When the task changed files, or could have: from the checkpoint before a call to its end, if only with the task;
+    and while files were undone or redone."""
+    made = {each.id: each.at for each in store.checkpoints}
+    spans: list[tuple[float, float]] = []
+    running: dict[str, float] = {}
     for at, record in read_timed(tasks.journal_path(task_id)):
         match record:
-            case CheckpointMade(call_id=""):
-                last = at
+            case CheckpointMade(checkpoint=number, call_id=""):
+                spans.append((made.get(number, at), at))
             case CheckpointMade(call_id=call_id):
-                running.add(call_id)
-            case RunEnded(call_id=call_id) if running & (ended := {call_id, merge_call(call_id)}):
-                last = at
-                running -= ended
-            case TaskEnded() if running:
-                last = at
+                running[call_id] = at
+            case RunEnded(call_id=call_id):
+                begun = (running.pop(each, None) for each in (call_id, merge_call(call_id)))
+                spans += [(start, at) for start in begun if start is not None]
+            case TaskEnded():
+                spans += [(start, at) for start in running.values()]
                 running.clear()
             case _:
                 pass
-    return last + _CLOCK_STEP
+    return OwnTimes(tuple(spans))
 
 
 def changed_line(paths: Sequence[str]) -> str:
@@ -179,7 +178,7 @@ def _left(left: Mapping[str, str]) -> str:
 def plan_step(tasks: TaskStore, entry: TaskEntry, step: Step) -> Restoration:
     """What the step would do. JoeyError if there is nothing to undo or redo."""
     store = open_store(tasks, entry)
-    plan = plan_undo(store, last_step(tasks, entry.task_id)) if step == "undo" else plan_redo(store)
+    plan = plan_undo(store, own_times(tasks, entry.task_id, store)) if step == "undo" else plan_redo(store)
     if plan is None:
         raise JoeyError(_NOTHING[step])
     return plan

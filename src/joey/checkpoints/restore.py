@@ -306,24 +306,54 @@ def steps_of(checkpoints: Iterable[Checkpoint]) -> StepLine:
     return steps
 
 
-def plan_undo(store: CheckpointStore, last_step: float) -> Restoration | None:
-    """What undoing the last turn that changed something would do; None if there is none. `last_step` is when the task
-    last changed files, or could have."""
+@dataclass(frozen=True, slots=True)
+class OwnTimes:
+    """When the task changed files, or could have: from and to. What changed at another time was somebody else."""
+
+    spans: tuple[tuple[float, float], ...] = ()
+
+    def hold(self, at: float) -> bool:
+        return any(start - _CLOCK_LAG <= at <= end + _CLOCK_STEP for start, end in self.spans)
+
+
+_CLOCK_STEP = 0.001
+"""The times in a journal are rounded to this."""
+_CLOCK_LAG = 0.02
+"""The times of files may be that much behind the clock: the kernel looks at it now and then."""
+
+
+def plan_undo(store: CheckpointStore, own: OwnTimes) -> Restoration | None:
+    """What undoing the last turn that changed something would do; None if there is none."""
     seen = walk(store.workspace, store.limits.paths)
     plans = (plan_restore(store, number, seen) for number in _beginnings(steps_of(store.checkpoints).line))
-    return next((plan for plan in (_of_the_task(plan, last_step) for plan in plans) if plan.changes), None)
+    return next((plan for plan in (_of_the_task(plan, own) for plan in plans) if plan.changes), None)
 
 
-def _of_the_task(plan: Restoration, last_step: float) -> Restoration:
-    """The plan without what only somebody else changed: after the last step, and no step is known to touch it."""
+def _of_the_task(plan: Restoration, own: OwnTimes) -> Restoration:
+    """The plan without what only somebody else changed: at no time of the task's, and no step is known to touch it."""
     later = [each for each in plan.store.checkpoints if each.id >= plan.checkpoint.id]
-    touched = {path for each in later if not each.whole or each is not later[0] for path in (*each.entries, *each.gone)}
-    own = tuple(
+    touched = {path for each in later for path in _touched(each, own, first=each is later[0])}
+    kept = tuple(
         change for change in plan.changes
-        if change.path in touched or changed_at(plan.store.place(change.path)) <= last_step
+        if change.path in touched or change.now.kind == "absent" or own.hold(changed_at(plan.store.place(change.path)))
     )  # fmt: skip
-    theirs = {change.path: "somebody else changed it, so it stays" for change in plan.changes if change not in own}
-    return replace(plan, changes=own, left={**plan.left, **theirs})
+    theirs = {change.path: "somebody else changed it, so it stays" for change in plan.changes if change not in kept}
+    return replace(plan, changes=kept, left={**plan.left, **theirs})
+
+
+def _touched(checkpoint: Checkpoint, own: OwnTimes, *, first: bool) -> Iterator[str]:
+    """The paths that a checkpoint knows the task to have changed: what a call names, and, of the whole workspace, what
+    had changed since the one before at a time of the task's. Where it does not know the time, it counts."""
+    if not checkpoint.whole:
+        yield from (*checkpoint.entries, *checkpoint.gone)
+    elif not first:
+        yield from checkpoint.gone
+        yield from (path for path, entry in checkpoint.entries.items() if _may_be_own(entry, own))
+
+
+def _may_be_own(entry: PathState, own: OwnTimes) -> bool:
+    """A folder changes with whatever is put into it: only the time that it has now tells something."""
+    return entry.kind != "folder" and (len(entry.stamp) < 3 or own.hold(entry.stamp[2] / 1e9))
 
 
 def changed_at(path: Path) -> float:

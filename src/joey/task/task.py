@@ -226,7 +226,7 @@ class TaskHandle:
     @property
     def jobs(self) -> tuple[Job, ...]:
         """What runs in the background."""
-        return self._parts.toolbox.memory[Jobs].running
+        return tuple(job for job in self._parts.toolbox.memory[Jobs].running if job.is_detached)
 
     @property
     def running_commands(self) -> tuple[str, ...]:

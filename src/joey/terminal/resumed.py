@@ -60,6 +60,7 @@ def resumed_entries(task_id: str, read: Callable[[str], Iterable[records.Record]
         interrupted=state.interrupted,
         between=between_messages(journal, read),
         begun={record.call_id for record in journal if isinstance(record, records.RunBegan)},
+        results=state.calls.results,
     )
 
 
@@ -114,9 +115,12 @@ def entries_of(
     interrupted: Mapping[int, str] | None = None,
     between: Mapping[int, Sequence[Entry]] | None = None,
     begun: Container[str] = (),
+    results: Mapping[str, ToolResult] | None = None,
 ) -> list[Entry]:
     """Messages as entries. `shown` is what the user saw of the calls, `interrupted` what came of replies that were cut
-    off, and `between` what else was shown, by the number of messages before them. `begun` are the calls that ran."""
+    off, and `between` what else was shown, by the number of messages before them. `begun` are the calls that ran,
+    `results` what came of those that no message answers yet: others of their reply had not run when the task was
+    left."""
     entries: list[Entry] = []
     cards: dict[str, Card] = {}
     for number, message in enumerate((*messages, Message("user", ()))):
@@ -143,6 +147,9 @@ def entries_of(
                 case _:
                     pass
     for card in cards.values():
+        if card.state == "ready" and (result := (results or {}).get(card.call_id)):
+            card.state = "running" if card.call_id in begun else card.state
+            settle(card, result)
         if card.state == "background":
             card.state, card.status = "stopped", "ran in the background, in an earlier session"
         if card.state == "ready":  # only the result that was accepted has no answer

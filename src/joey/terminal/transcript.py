@@ -249,8 +249,9 @@ class Transcript:
             case events.TaskCompleted():
                 return self._completed(task_id)
             case events.TaskFinished() | events.TaskAborted():
+                stopped = self._noted_stop(task_id) if isinstance(event, events.TaskAborted) else []
                 self.pending = [each for each in self.pending if each[0] != task_id]
-                return [*self._end(task_id), *self._noted_end(task_id, event)]
+                return [*stopped, *self._end(task_id), *self._noted_end(task_id, event)]
             case _:
                 return self._request(task_id, event)
 
@@ -500,8 +501,10 @@ class Transcript:
                 self._answered(task_id, request_id)
                 return [self.add(UserText(own_words(text)) if text else Note("Nobody answered.", "warning"))]
             case events.CompletionAnswered(request_id, _, words) | events.ContinueAnswered(request_id, _, words):
+                continues = isinstance(event, events.ContinueAnswered) and event.goes_on
+                stopped = self._noted_stop(task_id) if continues else []
                 self._answered(task_id, request_id)
-                return [self.add(UserText(own_words(words)))] if words else []
+                return [*stopped, *([self.add(UserText(own_words(words)))] if words else [])]
             case _:
                 return self._noted(event)
 
@@ -522,6 +525,13 @@ class Transcript:
         for card in waited:
             card.state = "ready"
         return waited
+
+    def _noted_stop(self, task_id: str) -> list[Entry]:
+        """Why the task had stopped, where nothing else says so once the request is gone."""
+        reasons = [
+            each.reason for task, each in self.pending if task == task_id and isinstance(each, events.ContinueRequested)
+        ]
+        return [self.add(Note(reason, "warning")) for reason in reasons]
 
     def _answered(self, task_id: str, request_id: str) -> None:
         self.pending = [each for each in self.pending if (each[0], each[1].request_id) != (task_id, request_id)]

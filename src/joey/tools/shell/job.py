@@ -154,6 +154,8 @@ class Job:
     began: float = field(default_factory=time.time)
     """The same by the clock on the wall, which files are dated by."""
     exit: ExitStatus | None = None
+    is_detached: bool = False
+    """Whether nobody waits for it: it runs in the background."""
     _closed: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
     _fd: int = -1
@@ -207,6 +209,7 @@ class Job:
 
     def detach(self) -> None:
         """It goes on in the background: its output is kept from now on, and no longer shown live."""
+        self.is_detached = True
         self.live.stop()
         self.output.keep()
 
