@@ -301,7 +301,7 @@ def test_of_two_ways_to_write_the_same_the_denied_one_decides() -> None:
     assert judge("npm test", "npm test", "npm run test").decision == "deny"
 
 
-def test_a_word_that_stands_behind_an_option_may_be_meant_as_well() -> None:
+def test_a_word_behind_an_option_may_be_its_value_as_well() -> None:
     for line in ("npm -w web run-script deploy", "npm --silent run-script deploy"):
         assert judge(line, "npm", "npm run deploy").decision == "ask"
 
@@ -358,3 +358,9 @@ def test_a_rule_may_give_the_network() -> None:
     assert judge("timeout 60 npm ci && true", "npm ci +network").network
     assert not judge("npm ci", "npm ci").network
     assert not judge("npm ci && npm test", "npm ci +network,npm test").network, "one of them was not given it"
+
+
+def test_a_deny_rule_for_modules_of_python_denies_nothing_else() -> None:
+    """What is left of `python3 -m` without a module is no command."""
+    assert judge("rm old.log", "rm", "python3 -m").allowed
+    assert judge("python3 -m venv v", "python3", "python3 -m").decision == "deny"

@@ -255,7 +255,7 @@ def test_the_user_s_own_tools_load_everywhere_and_the_project_s_win(place: Place
         ),
         (
             "import joey\n@joey.tool(timeout=0)\ndef f():\n  'Doc.'\n",
-            "the timeout of 'f' must be greater than 0",
+            "mine.py:2: the timeout of 'f' must be greater than 0",
         ),
         (FAILING_CLASS, "mine.py:3: T cannot be made: ValueError: no"),
     ],

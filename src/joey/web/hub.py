@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from joey.errors import JoeyError
+from joey.journal.journal import is_held
 from joey.web.follow import Follower, frame
 from joey.web.table import Listed, TaskTable
 
@@ -117,9 +118,8 @@ class Hub:
         except JoeyError:
             watcher.give(frame("reset", b"{}"))
             return
-        if listed.follower is None and watcher.place != listed.place:
-            watcher.give(frame("reset", b"{}", listed.place))
-            watcher.place = listed.place
+        if listed.follower is None:
+            _catch_up(watcher, listed)
         _place(watcher, listed)
 
     def _forget(self, watcher: Watcher) -> None:
@@ -150,6 +150,8 @@ async def _next(watcher: Watcher) -> bytes | None:
 def _place(watcher: Watcher, listed: Listed) -> None:
     """See that a watcher follows the run that there is: it may have begun or ended since."""
     if watcher.follower is listed.follower:
+        if listed.follower is None and watcher.place != listed.place and not is_held(listed.index.path):
+            _catch_up(watcher, listed)  # a run may begin and end between two looks
         return
     if watcher.follower is not None:
         watcher.follower.watchers.discard(watcher)
@@ -165,6 +167,13 @@ def _place(watcher: Watcher, listed: Listed) -> None:
     elif missed:
         watcher.give(missed)
     listed.follower.watchers.add(watcher)
+
+
+def _catch_up(watcher: Watcher, listed: Listed) -> None:
+    """Nothing runs: a watcher who has not seen all of the task looks at it again."""
+    if watcher.place != listed.place:
+        watcher.give(frame("reset", b"{}", listed.place))
+        watcher.place = listed.place
 
 
 def _tasks(changed: list[dict[str, Any]], gone: list[str], *, everything: bool) -> bytes:

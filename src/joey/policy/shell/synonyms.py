@@ -111,7 +111,7 @@ def synonyms(words: Words, *, apart: bool) -> tuple[Words, ...]:
     builder alone, since it makes all of them."""
     found = [words]
     for form in found:
-        found += [each for each in dict.fromkeys(_steps(form, apart=apart)) if each not in found]
+        found += [each for each in dict.fromkeys(_steps(form, apart=apart)) if each and each not in found]
         if len(found) > _MAX_FORMS:
             break
     return tuple(found)

@@ -250,7 +250,8 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self.action_to_end()
 
     def on_transcript_view_moved(self, message: TranscriptView.Moved) -> None:
-        self.query_one(Prompt).show_below(is_below=not message.at_end)
+        for prompt in self.query(Prompt):  # there is none any more while the screen is taken down
+            prompt.show_below(is_below=not message.at_end)
         if message.at_end:
             self.query_one(RequestPanel).end_in_view()
 
