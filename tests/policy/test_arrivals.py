@@ -197,3 +197,29 @@ def test_of_the_files_that_a_pattern_stands_for_a_hidden_one_is_not_behind_a_que
     (tmp_path / "ws" / "mixed" / "z").symlink_to("../.env")
     settings = settings_of(f"--approve edits {RULES}")
     assert combine(judge_line("cat mixed/*", settings, workspace, workspace.root)).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "find . -path ./.git/config -exec mv src/a.py {} ';'",
+        "find . -name .joeyignore -exec mv src/a.py {} ';'",
+        "find deep -type l -exec tar cf {} src/a.py ';'",
+        "find deep -exec ln -sf src/a.py {} ';'",
+        "find . -name x.zip -exec unzip -o {} ';'",
+        "find src -print0 | xargs -0 -n1 unzip -o",
+    ],
+)
+def test_what_find_finds_is_not_written_where_it_may_be_protected_or_lead_outside(tmp_path: Path, line: str) -> None:
+    workspace = make_workspace(tmp_path, {})
+    rules = f"--approve edits {RULES} --allow unzip"
+    assert combine(judge_line(line, settings_of(rules), workspace, workspace.root)).decision == "ask"
+
+
+def test_what_find_finds_may_be_written_where_all_is_plain(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path, {})
+    (tmp_path / "ws" / "plain").mkdir()
+    (tmp_path / "ws" / "plain" / "a.py").write_text("x\n")
+    line = "find plain -name '*.py' -exec sed -i s/a/b/ {} +"
+    settings = settings_of(f"--approve edits {RULES} --allow sed")
+    assert combine(judge_line(line, settings, workspace, workspace.root)).decision == "allow"

@@ -366,3 +366,11 @@ def test_a_remote_that_is_a_folder_of_this_machine_asks(root: Path, path: str, s
     if path != "inc/bare":  # such a value is not understood at all
         assert "another repository of this machine" in judge("git push origin main", root).reason
         assert judge("git push up main", root).allowed and judge("git status", root).allowed
+
+
+def test_a_remote_that_no_configuration_names_asks(root: Path) -> None:
+    """git also takes a folder for it (`up.git`), and files in `.git/remotes` and `.git/branches`."""
+    git(root, "config", "remote.origin.url", "https://example.com/x.git")
+    assert judge("git push origin main", root).allowed
+    for line in ("git push up main", "git fetch up", "git pull up main", "git ls-remote up"):
+        assert judge(line, root).decision == "ask"

@@ -62,8 +62,10 @@ def name_problems(use: Use, workspace: Workspace, folders: Iterable[str]) -> Ite
             if not _is_installed(workspace, folder, tool):
                 yield f"`{tool}` is not in node_modules, so it would be fetched"
         for remote in use.remotes:
-            if not _knows(workspace, remote) and workspace.exists(posixpath.join(folder, remote)):
-                yield f"`{remote}` is not a remote of the repository, but a folder"
+            if not _knows(workspace, remote):
+                is_folder = any(workspace.exists(posixpath.join(folder, f"{remote}{end}")) for end in ("", ".git"))
+                what = "but a folder" if is_folder else "as far as its configuration says"
+                yield f"`{remote}` is not a remote of the repository, {what}"
 
 
 _CHANGES_FILES = frozenset(

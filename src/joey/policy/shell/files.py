@@ -64,6 +64,20 @@ class Files:
         if part.decision != "allow":
             yield replace(part, linked=part.linked or located.led_away)
 
+    def written_below(self, word: Word) -> Iterator[VerdictPart]:
+        """Any file below a folder is written, as by `find DIR -exec mv x {}`: what is protected or hidden counts."""
+        for base in self.bases:
+            for path in self._paths(word, base):
+                located = self.workspace.locate(path, base)
+                part, below = self._rewritten(located), self.workspace.below(located)
+                if below.protected:
+                    part = part.worse(self.settings.writes_protected, "protected files are in it")
+                if below.hidden_by:
+                    part = part.worse("ask", f"it holds files that {below.hidden_by} hides")
+                if part.decision != "allow":
+                    yield replace(part, linked=part.linked or located.led_away)
+                    return
+
     def filled(self, sources: Sequence[Word], target: Word) -> Iterator[VerdictPart]:
         """A folder gets files whose names are those below `sources`, or are not known if there are none."""
         yield from self.touched("write", target)

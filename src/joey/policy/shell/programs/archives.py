@@ -99,6 +99,8 @@ def _zip(use: Use) -> Iterator[str]:
 
 def _unzip(use: Use) -> Iterator[str]:
     """Behind the archive stand the names in it, and only `-d` is an option there."""
+    if any(word.below for word in use.operands):
+        yield "`unzip` is given whatever archive there is"
     _with_endings(use, use.operands[:1], (".zip", ".ZIP"))
     rest = list(use.operands[1:])
     folders = [value for name, value in use.options if name == "-d" and value is not None]
