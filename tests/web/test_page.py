@@ -58,9 +58,9 @@ async def test_a_task_from_start_to_feedback(kits: WebKits, browser: Any) -> Non
     await person.page.get_by_label("Message").fill("and more")
     await person.page.get_by_label("Message").press("Enter")
     await person.says(".turn .md", "Second answer.")
-    said = await person.page.locator(".you .md").all_text_contents()
+    shown = await person.page.locator(".you .md").all_text_contents()
     # A run that was over before anybody looked is read from the journal, which has the comment as the user's words.
-    assert [words for words in said if words != "use b.txt"] == ["Write a file", "blue", "and more"]
+    assert [words for words in shown if words != "use b.txt"] == ["Write a file", "blue", "and more"]
     await person.page.reload()
     await person.says(".turn .md", "Second answer.")
     # What was denied with a comment is there, too: the journal has it as words of the user's.
