@@ -223,3 +223,14 @@ def test_what_find_finds_may_be_written_where_all_is_plain(tmp_path: Path) -> No
     line = "find plain -name '*.py' -exec sed -i s/a/b/ {} +"
     settings = settings_of(f"--approve edits {RULES} --allow sed")
     assert combine(judge_line(line, settings, workspace, workspace.root)).decision == "allow"
+
+
+LONG = ["cd src || cd build || " * 12 + "ls", "cd src; " * 200 + "ls", f"sed {'x' * 40_000} f"]
+
+
+@pytest.mark.parametrize("line", LONG, ids=["folders", "commands", "characters"])
+def test_a_line_that_takes_too_long_to_judge_asks(tmp_path: Path, line: str) -> None:
+    """Twelve alternatives are thousands of folders in which the last command may run."""
+    workspace = make_workspace(tmp_path, {})
+    settings = settings_of(f"--approve edits {RULES} --allow sed")
+    assert combine(judge_line(line, settings, workspace, workspace.root)).decision == "ask"

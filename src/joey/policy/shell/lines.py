@@ -43,6 +43,8 @@ from joey.policy.verdict import Decision, VerdictPart
 from joey.system.filenames import quoted
 
 _MAX_DEPTH = 5
+_MAX_COMMANDS, _MAX_FOLDERS, _MAX_LINE = 100, 32, 32 * 1024
+"""How much of a line is judged: commands, folders that one of them may run in, and characters. Beyond that it asks."""
 _NO_RULE = "no rule names it"
 _NEUTRAL = "it does nothing by itself"
 
@@ -66,6 +68,8 @@ def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) ->
 def read_line(text: str) -> tuple[Command, ...] | str:
     """The commands of a plain line, or what makes it another. Nothing but the text decides, so a line that is judged,
     asked about and allowed is read once."""
+    if len(text) > _MAX_LINE:
+        return f"it has more than {_MAX_LINE:,} characters"
     try:
         return read_plain(text)
     except NotPlainError as problem:
@@ -198,7 +202,9 @@ class _Judge:
         parts: list[VerdictPart] = []
         where = _Where(start, start)
         before: Command | None = None
-        for command in commands:
+        for number, command in enumerate(commands, 1):
+            if number > _MAX_COMMANDS or len(where.here | where.reached) > _MAX_FOLDERS:
+                return [*parts, self._too_much(command)]
             if command.joint in (";", "||"):
                 where = _Where(where.here | where.reached, where.reached)
             fed_by = before if _reads_pipe(command) else None
@@ -209,6 +215,10 @@ class _Judge:
                 where = _Where(moved.here | where.here, moved.reached) if command.joint == "||" else moved
             before = command
         return self._needs_a_rule(parts, depth)
+
+    def _too_much(self, command: Command) -> VerdictPart:
+        decision: Decision = "deny" if self._settings.commands == "deny" else "ask"
+        return VerdictPart(command.source, decision, "the line is too long to be judged from here on", None, "command")
 
     def _needs_a_rule(self, parts: list[VerdictPart], depth: int) -> list[VerdictPart]:
         """A line of nothing but neutral commands is as any other command that no rule names."""
