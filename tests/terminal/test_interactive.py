@@ -894,6 +894,20 @@ async def test_what_runs_in_the_background_does_not_end_by_looking_around(tmp_pa
         await until(pilot, "Ended with the task: sleep 600.")
 
 
+async def test_a_command_that_is_waited_for_is_no_job_in_the_background(tmp_path: Path) -> None:
+    app = terminal(tmp_path, reply("", call("s", "execute_command", command="sleep 3")), done())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "running sleep 3")
+        await command(pilot, "/jobs", "No command of this task runs in the background.")
+        shown = await until(pilot, "Enter accepts")
+        assert "in background" not in shown and "Ended in the background" not in shown
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
+        while app.busy:
+            await pilot.pause(0.02)
+
+
 async def test_what_ends_in_the_background_looks_as_it_ended(tmp_path: Path) -> None:
     fails, works = "sleep 6; echo crash; exit 7", "sleep 6; echo fine"
     calls = [call(name, "execute_command", command=name, background=True) for name in (fails, works)]
