@@ -4,7 +4,9 @@ is answered by naming the answer, with the files as they were."""
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
+import socket
 import sys
 from argparse import ArgumentTypeError
 from asyncio.subprocess import PIPE
@@ -14,7 +16,7 @@ import pytest
 from evals.__main__ import DEFAULT, SETTINGS, setting_of
 from evals.checks import Result
 from evals.peers import PEERS, ModelServer, Peer, run_peer
-from evals.peers.meter import Counted
+from evals.peers.meter import Counted, Meter
 from evals.peers.running import Launch
 from evals.run import Measured, Setting
 from evals.table import is_false, table
@@ -213,6 +215,21 @@ def test_the_meter_counts_what_the_server_says_of_its_work() -> None:
     counted.add(b'data: {"choices": []}\n\ndata: {"timings": {"prompt_n": 5, "cache_n": 100, "predicted_n": 7}}\n\n')
     counted.add(b'{"error": "no"}')
     assert counted == Counted(turns=2, tokens_in=5, tokens_cached=100, tokens_out=7)
+
+
+def test_a_request_that_nobody_waits_for_ends_with_the_meter() -> None:
+    """Otherwise the model goes on with it while the next agent waits."""
+    with socket.create_server(("127.0.0.1", 0)) as upstream:
+        with Meter(f"http://127.0.0.1:{upstream.getsockname()[1]}") as meter:
+            agent = http.client.HTTPConnection(meter.address.removeprefix("http://"))
+            agent.request("POST", "/v1/chat/completions", "{}")
+            model, _ = upstream.accept()
+            model.settimeout(30)
+            while b"{}" not in model.recv(65536):
+                pass
+        assert model.recv(1) == b""
+        model.close()
+        agent.close()
 
 
 def test_what_a_peer_started_ends_with_it(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -39,14 +41,19 @@ class Counted:
 
 
 class Meter:
-    """`with Meter(address) as meter`: the same server at `meter.address`."""
+    """`with Meter(address) as meter`: the same server at `meter.address`.
+
+    At its end, requests that are still being answered are ended, too: an agent that was stopped at its time limit would
+    otherwise leave the model busy with a reply for nobody, at the cost of the next one."""
 
     def __init__(self, address: str) -> None:
         self.counted = Counted()
+        self._open: set[http.client.HTTPConnection] = set()
         upstream = urlsplit(address).netloc
 
         class Handler(_Handler):
             counted = self.counted
+            open_requests = self._open
             upstream_host = upstream
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -62,10 +69,14 @@ class Meter:
     ) -> None:
         self._server.shutdown()
         self._server.server_close()
+        for upstream in tuple(self._open):
+            with suppress(OSError):
+                upstream.sock.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
     counted: Counted
+    open_requests: set[http.client.HTTPConnection]
     upstream_host: str
 
     def do_GET(self) -> None:
@@ -81,11 +92,14 @@ class _Handler(BaseHTTPRequestHandler):
         upstream = http.client.HTTPConnection(self.upstream_host, timeout=_TIMEOUT)
         headers = {name: value for name, value in self.headers.items() if name.lower() in _PASSED_ON}
         try:
+            upstream.connect()
+            self.open_requests.add(upstream)
             upstream.request(self.command, self.path, body, headers)
             answered = self._answer(upstream.getresponse())
-        except OSError:  # one of the two has gone, as at the time limit
+        except (OSError, http.client.HTTPException):  # one of the two has gone, as at the time limit
             return
         finally:
+            self.open_requests.discard(upstream)
             upstream.close()
         if body is not None and "completions" in self.path:
             self.counted.add(answered)

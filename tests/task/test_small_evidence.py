@@ -13,10 +13,11 @@ from joey.policy.settings import Settings
 from joey.task.profiles.small import Small
 from joey.task.profiles.small.beside import FileBeside
 from joey.task.profiles.small.command_runs import CommandRun, checking_commands, uses
+from joey.task.profiles.small.demands import moved_definitions, other_words
 from joey.task.profiles.small.evidence import missing_evidence
 from joey.task.profiles.small.examples import example_command, examples_in, wrong_example
-from joey.task.profiles.small.opinions import agreed, unknown_name
-from joey.task.profiles.small.problems import missing_imports
+from joey.task.profiles.small.opinions import agreed, counted_by_the_model, unknown_name
+from joey.task.profiles.small.problems import lacks_new_test, missing_imports
 from joey.testing.script import Scripted, ScriptedProvider, reply
 from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import ToolChoices, build_toolset
@@ -336,3 +337,119 @@ async def test_answers_that_differ_in_part_are_not_verified(tmp_path: Path) -> N
 async def test_what_stands_in_the_only_file_that_is_named_needs_no_reservation(tmp_path: Path) -> None:
     script = [done("a", "RATE is 1.19."), done("b", "1.19")]
     assert (await small(tmp_path, *script, files=SHOP).run("Which RATE stands in tax.py?")).message == "RATE is 1.19."
+
+
+# What has to be counted or compared
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "outputs", "verified"),
+    [
+        ("How many lines has a.txt?", "It has 3 lines.", ["3 a.txt"], True),
+        ("How many lines has a.txt?", "It has 3 lines.", ["one\ntwo\nthree"], False),
+        ("How many lines has a.txt?", "It has 3 lines.", [], False),
+        ("Which name is the longest?", "Margarete", ["Margarete"], True),
+        ("Which name is the longest?", "Anna", ["Anna\nMargarete"], False),
+        ("On which day were there the most errors?", "On Monday.", ["monday 2\ntuesday 5"], False),
+        ("Which port is used?", "8080", [], True),
+        ("What is the latest version named in a.txt?", "1.2", [], False),
+        ("Which of these do most people use?", "a", [], True),
+    ],
+)
+def test_an_answer_that_is_counted_or_compared_is_verified_by_what_a_command_printed(
+    question: str, answer: str, outputs: list[str], verified: bool
+) -> None:
+    files = [FileBeside("a.txt", "one\ntwo\nthree\n", named=True)]
+    assert (counted_by_the_model(answer, outputs, question, files) is None) is verified
+
+
+def test_a_total_that_stands_beside_its_name_in_the_file_is_read_off() -> None:
+    files = [FileBeside("bill.txt", "bread 3\ntotal 23\n", named=True)]
+    assert counted_by_the_model("It is 23.", [], "What is the total in bill.txt?", files) is None
+    assert counted_by_the_model("It is 3.", [], "What is the total in bill.txt?", files) is not None
+
+
+# What is printed in the place of something else
+
+GREETS = {"main.py": "print('Hello, Ann!')\n"}
+HI = "Change main.py so that it says Hi instead of Hello."
+
+
+@pytest.mark.parametrize(
+    ("request_text", "found"),
+    [
+        (HI, [("Hi", "Hello")]),
+        ("main.py should print 'Yes' instead of 'No'.", [("Yes", "No")]),
+        ("main.py prints Hello instead of Hi. Fix it.", []),
+        ("It says Hello instead of Hi.", []),
+        ("Use tabs instead of spaces.", []),
+    ],
+)
+def test_a_word_that_takes_the_place_of_another_is_read_off_a_demand_only(
+    request_text: str, found: list[tuple[str, str]]
+) -> None:
+    assert other_words(request_text) == found
+
+
+@pytest.mark.parametrize("text", ["print('Hello, Hi!')\n", "print('Good day!')\n"])
+async def test_a_program_that_still_prints_the_old_word_or_not_the_new_one_is_not_done(
+    tmp_path: Path, text: str
+) -> None:
+    script = [
+        write("w", "main.py", text),
+        run("r", "python3 main.py"),
+        *(done(f"d{n}", "It says Hi.") for n in range(9)),
+    ]
+    kit = small(tmp_path, *script, files=GREETS)
+    ended = await kit.run(HI)
+    assert ended.outcome != "completed" and "Not done" in ended.message
+
+
+async def test_a_program_that_prints_the_new_word_is_done(tmp_path: Path) -> None:
+    script = [write("w", "main.py", "print('Hi, Ann!')\n"), run("r", "python3 main.py"), done("d", "It says Hi.")]
+    assert (await small(tmp_path, *script, files=GREETS).run(HI)).message == "It says Hi."
+
+
+# A definition that is moved
+
+TAXED = {"shop.py": "def tax(x):\n    return x * 2\n\n\nprint(tax(2))\n"}
+MOVE = "Move the function tax from shop.py into a new module rates.py, and import it in shop.py."
+RATES = "def tax(x):\n    return x * 2\n"
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "Move tax() from shop.py to rates.py.",
+        "Please move the tax function out of `shop.py` into its own module `rates.py`.",
+        MOVE,
+    ],
+)
+def test_what_is_to_be_moved_is_read_off_a_request(request_text: str) -> None:
+    assert moved_definitions(request_text) == [("tax", "shop.py", "rates.py")]
+
+
+async def test_what_was_to_be_moved_and_is_still_there_is_not_done(tmp_path: Path) -> None:
+    kit = small(tmp_path, write("w", "rates.py", RATES), done("d", "Moved."), files=TAXED)
+    await kit.run(MOVE)
+    assert "shop.py still defines tax" in str(kit.provider.requests[-1].messages)
+
+
+async def test_what_was_moved_is_done(tmp_path: Path) -> None:
+    imports = "from rates import tax\n\nprint(tax(2))\n"
+    script = [write("w", "rates.py", RATES), write("v", "shop.py", imports), run("r", "python3 shop.py")]
+    kit = small(tmp_path, *script, done("d", "Moved."), files=TAXED)
+    assert (await kit.run(MOVE)).message == "Moved."
+
+
+# A test that is added to others
+
+TESTED = "from a import f\n\n\ndef test_f():\n    assert f(1) == 2\n"
+
+
+def test_tests_that_were_to_get_another_one_have_more_than_before() -> None:
+    more = f"{TESTED}    assert f(2) == 3\n"
+    another = f"{TESTED}\n\ndef test_g():\n    f(2)\n"
+    assert lacks_new_test("test_a.py", TESTED, TESTED.replace("test_f", "test_g")) is not None
+    assert lacks_new_test("test_a.py", TESTED, more) is None and lacks_new_test("test_a.py", TESTED, another) is None
+    assert lacks_new_test("test_a.py", "", TESTED) is None and lacks_new_test("a.py", "x = 1", "x = 1") is None

@@ -1038,7 +1038,8 @@ FUNCTIONS = "def f():\n    pass\n\n\ndef g():\n    pass\n"
 
 async def test_a_module_that_only_defines_names_is_not_run_for_a_question(tmp_path: Path) -> None:
     kit = small(tmp_path, run("r", "python3 a.py"), done("d", "It defines 2 functions."), files={"a.py": FUNCTIONS})
-    assert (await kit.run("How many functions does a.py define?")).message == "It defines 2 functions."
+    ended = await kit.run("How many functions does a.py define?")
+    assert ended.message.startswith("Not verified: the model counted") and "It defines 2 functions." in ended.message
     assert answers(kit)["r"] == "Do not run a.py. Look at its text, and call attempt_completion with the answer."
 
 

@@ -54,6 +54,9 @@ class CommandRun:
         imports = re.compile(rf"^\s*(?:import|from) {found[1]}\b", re.MULTILINE) if found is not None else None
         return imports is not None and any(map(imports.search, texts))
 
+    def has_word(self, word: str) -> bool:
+        return bool(re.search(rf"\b{re.escape(word)}\b", self.output))
+
     def has_printed(self, text: str) -> bool:
         """Whether this is in the output, and nothing right before or after it."""
         if re.fullmatch(r"[-\d.]+", text):

@@ -24,6 +24,12 @@ _RENAMED = re.compile(
     r"(?:to|into|as)\s+[`'\"]?([A-Za-z_]\w*)(?![\w.]*\.\w)",
     re.IGNORECASE,
 )
+_MOVED = re.compile(
+    r"\bmove\s+(?:the\s+)?(?:(?:function|class|constant|variable)\s+)?[`'\"]?([A-Za-z_]\w*)(?:\(\))?[`'\"]?\s+"
+    r"(?:(?:function|class|constant|variable)\s+)?(?:from|out of)\s+[`'\"]?([\w./-]+\.py)[`'\"]?\s+(?:in)?to\s+"
+    r"(?:(?:a|the|its)\s+)?(?:(?:own|new)\s+)?(?:(?:module|file)\s+)?[`'\"]?([\w./-]+\.py)\b",
+    re.IGNORECASE,
+)
 _EVERYWHERE = re.compile(
     r"\b(everywhere|wherever|throughout|(?:all|every)(?: of)?(?: the)? (?:files?|places?|code|callers?|uses?)"
     r"|(?:whole|entire) (?:project|folder|code ?base|repository))\b",
@@ -46,6 +52,11 @@ _PRINTED = re.compile(
     r"(?:(?P<quote>['\"`])(?P<quoted>.+?)(?P=quote)"
     r"|(?P<number>-?\d+(?:\.\d+)?)(?![\w-]|\.\d| (?!(?:and|but|instead|not|when|if|for|in)\b)\w)"
     r"|(?P<text>[^\n]+?)[.!]?(?:\n|$))",
+    re.IGNORECASE,
+)
+_OTHER_OUTPUT = re.compile(
+    r"\b(?:should|must|(?:so that|make|let) (?:it|\S+\.py)|to) (?:says?|prints?|shows?|displays?)"
+    r" (['\"`]?)(?P<new>\w+)\1 instead of (['\"`]?)(?P<old>\w+)\3(?![\w.-]*\w)",
     re.IGNORECASE,
 )
 _NUMERALS = {
@@ -94,6 +105,11 @@ def renamed(request: str) -> list[tuple[str, str]]:
     return _RENAMED.findall(request)
 
 
+def moved_definitions(request: str) -> list[tuple[str, str, str]]:
+    """Names in code, each with the file that it is to leave and the one it goes to."""
+    return _MOVED.findall(request)
+
+
 def is_everywhere(request: str) -> bool:
     """Whether all places are meant, whatever files are named."""
     return bool(_EVERYWHERE.search(request))
@@ -121,6 +137,11 @@ def printed_values(request: str) -> list[str]:
     if not speaks_of_output(request):
         return []
     return [text for found in _PRINTED.finditer(request) if (text := _literal(found))]
+
+
+def other_words(request: str) -> list[tuple[str, str]]:
+    """Words that a program is to print, each with the one that it printed in its place."""
+    return [(found["new"], found["old"]) for found in _OTHER_OUTPUT.finditer(request)]
 
 
 def printed_count(request: str) -> int:

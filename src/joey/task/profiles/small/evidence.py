@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from joey.system.filenames import quoted
 from joey.task.profiles.small.command_runs import CommandRun, uses
-from joey.task.profiles.small.demands import is_repair, printed_count, printed_values, speaks_of_output
+from joey.task.profiles.small.demands import (
+    is_repair,
+    other_words,
+    printed_count,
+    printed_values,
+    speaks_of_output,
+)
 from joey.task.profiles.small.examples import example_command, examples_in, wrong_example
 
 if TYPE_CHECKING:
@@ -30,7 +36,8 @@ def fault_in(run: CommandRun, before: CommandRun | None, request: str, files: Se
     is_shown = is_repair(request) and speaks_of_output(request)
     if is_shown and before is not None and before.output == run.output:
         return "prints the same as before the change"
-    return None
+    kept = next((old for _, old in other_words(request) if run.has_word(old)), None)
+    return None if kept is None else f"still prints {kept}"
 
 
 def missing_output(runs: Sequence[CommandRun], request: str) -> str | None:
@@ -40,6 +47,8 @@ def missing_output(runs: Sequence[CommandRun], request: str) -> str | None:
         return f"does not print all {count}"
     values = printed_values(request)
     missing = next((text for text in values if not any(run.has_printed(text) for run in runs)), None)
+    if missing is None:
+        missing = next((new for new, _ in other_words(request) if not any(run.has_word(new) for run in runs)), None)
     return None if missing is None else f"does not print {missing}"
 
 
@@ -72,5 +81,6 @@ def _differs(run: CommandRun, before: Mapping[str, CommandRun], request: str) ->
     earlier = before.get(run.command)
     if earlier is not None:
         return earlier.failed or ("test" not in run.command and earlier.output != run.output)
-    values = printed_values(request)
-    return bool(examples_in(request)) or (bool(values) and all(map(run.has_printed, values)))
+    values, words = printed_values(request), other_words(request)
+    is_printed = all(map(run.has_printed, values)) and all(run.has_word(new) for new, _ in words)
+    return bool(examples_in(request)) or (bool(values or words) and is_printed)

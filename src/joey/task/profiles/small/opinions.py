@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 MAX_ANSWERS = 3
 _PUT_TOGETHER = "the model put this together from several files, and nothing was run that confirms it."
+_BY_THE_MODEL = "the model counted or compared this itself, and nothing was run that confirms it."
+_COUNTED = re.compile(r"\b(how (?:many|much|often)|count|number of|sum|total|average|mean)\b", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"\b((?:the|has|have|had|were|was|with) most|the least"
+    r"|(?:few|long|short|larg|small|bigg|high|low|old|new|earli|lat)est"
+    r"|(?:max|min)imum)\b",
+    re.IGNORECASE,
+)
 _IN_PART = "asked twice, the model gave answers that differ in part."
 _YES_OR_NO = re.compile(r"^\s*(yes|no)\b", re.IGNORECASE)
 _NAMES = re.compile(r"`([A-Za-z_][\w./-]*)(?:\(\))?`|\b([A-Za-z]\w*_\w+)\b|\b([A-Za-z_]\w*)\(\)")
@@ -72,6 +80,21 @@ def reservation(answer: str, answers: Sequence[str], question: str, files: Seque
         return _IN_PART
     named = [each.text for each in files if each.named]
     return None if len(named) == 1 and _is_read_off(answer, question, named[0]) else _PUT_TOGETHER
+
+
+def counted_by_the_model(answer: str, outputs: Iterable[str], question: str, files: Sequence[FileBeside]) -> str | None:
+    """Why an answer is not verified that has to be counted or compared: no command printed it. What was compared is
+    printed if it is all that was: a model picks the wrong one of several lines."""
+    compares = bool(_COMPARED.search(question))
+    if not compares and not _COUNTED.search(question):
+        return None
+    printed = [output for output in outputs if output.strip()]
+    facts = facts_in(answer, question, [*printed, *(each.text for each in files)]) - {"yes", "no"}
+    shown = [each for each in printed if not compares or len(each.strip().splitlines()) == 1]
+    if any(facts <= _words(output) for output in shown):
+        return None
+    is_read_off = not compares and len(files) == 1 and _is_read_off(answer, question, files[0].text)
+    return None if is_read_off else _BY_THE_MODEL
 
 
 def _differ_in_part(facts: Sequence[frozenset[str]]) -> bool:

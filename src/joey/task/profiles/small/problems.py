@@ -115,6 +115,14 @@ def weakened(path: str, before: str, after: str) -> str | None:
     return None
 
 
+def lacks_new_test(path: str, before: str, after: str) -> str | None:
+    """Tests that were to get another one, and have as many tests and assertions as before."""
+    if not before or not is_test(path) or len(_tests(after)) > len(_tests(before)):
+        return None
+    old, new = (sum(1 for line in text.splitlines() if _ASSERTION.search(line)) for text in (before, after))
+    return None if new > old else f"{quoted(path)} has no new test. Add one, and keep those that are there."
+
+
 def _tests(text: str) -> set[str]:
     return set(re.findall(r"def (test\w*)", text))
 

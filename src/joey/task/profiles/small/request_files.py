@@ -8,18 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from joey.system.filenames import quoted
-from joey.task.profiles.small.demands import is_everywhere, is_repair, tests_are_the_task, wants_tests_too
+from joey.task.profiles.small.demands import (
+    is_everywhere,
+    is_repair,
+    moved_definitions,
+    tests_are_the_task,
+    wants_tests_too,
+)
 from joey.task.profiles.small.exact import lost_setting, missing_heading, missing_words
 from joey.task.profiles.small.problems import (
     collateral,
     import_for,
     is_test,
+    lacks_new_test,
     lost_definition,
     missing_colour,
     missing_imports,
     problem_in,
     weakened,
 )
+from joey.task.profiles.small.python_source import python_source
 from joey.task.profiles.small.wrong_calls import wrong_calls
 
 if TYPE_CHECKING:
@@ -163,8 +171,10 @@ class RequestFiles:
         return None if is_code else missing_words(self._texts, self.changes)
 
     def _between_files(self) -> Iterator[tuple[str, str]]:
-        """What does not go together any more: imports and calls."""
+        """What does not go together any more: imports and calls, and what is not where it was to be moved."""
         texts = self._texts
+        if texts:
+            yield from self._unmoved()
         before = {**self._unshown, **self._before} if texts else self._before
         known = {problem for _, _, problem in missing_imports(before)}
         for importer, source, problem in missing_imports({**before, **texts}):
@@ -172,6 +182,19 @@ class RequestFiles:
                 yield (source if importer in texts and source not in texts else importer), problem
         known = {problem for _, problem in wrong_calls(before)}
         yield from (each for each in wrong_calls({**before, **texts}) if each[1] not in known)
+
+    def _unmoved(self) -> Iterator[tuple[str, str]]:
+        for name, source, target in moved_definitions(self.request):
+            if self.text_of(target) is not None and not self._defines(target, name):
+                yield target, f"{quoted(target)} does not define {name}, which was to be moved there."
+            elif self._defines(source, name):
+                module = target.removesuffix(".py").replace("/", ".")
+                how = f"Take its definition out, and write: from {module} import {name}"
+                yield source, f"{quoted(source)} still defines {name}, which was to be moved.\n{how}"
+
+    def _defines(self, path: str, name: str) -> bool:
+        source = python_source(self.text_of(path) or "")
+        return source is not None and name in source.definitions | source.stored
 
     def _renamed(self, text: str) -> str:
         for old, new in self.renames:
@@ -186,4 +209,6 @@ class RequestFiles:
     def _lacks(self, path: str, before: str, text: str) -> str | None:
         """What the request says of this file, and it does not have."""
         found = missing_colour(path, text, self.request) or missing_heading(path, text, self.request)
+        if not found and tests_are_the_task(self.request):
+            found = lacks_new_test(path, before, text)
         return found or lost_setting(path, before, text, self.request)

@@ -20,7 +20,14 @@ from joey.policy.paths import Workspace
 from joey.task.profiles.base import Objection, Supervisor, changes_something
 from joey.task.profiles.small.beside import files_beside, readable
 from joey.task.profiles.small.completion_checks import CompletionChecks
-from joey.task.profiles.small.opinions import MAX_ANSWERS, agreed, reservation, uncertain, unknown_name
+from joey.task.profiles.small.opinions import (
+    MAX_ANSWERS,
+    agreed,
+    counted_by_the_model,
+    reservation,
+    uncertain,
+    unknown_name,
+)
 from joey.task.profiles.small.problems import miscount
 from joey.task.profiles.small.runaway import runs_away
 from joey.task.profiles.small.statements import is_contradicted, lacks_number, printed, unfounded, with_output
@@ -361,6 +368,11 @@ class SmallSupervisor(Supervisor):
         """Why an answer is not verified, in words for the user."""
         if name := self._unknown_name(claim):
             return f"{name} does not appear in any of the files."
+        steps = self._steps
+        if steps.intent.is_question and not steps.intent.explains:
+            outputs = (run.output for run in steps.runs if not run.code)
+            if reason := counted_by_the_model(claim, outputs, steps.request, steps.beside.files):
+                return reason
         if not self._is_read_from_several:
             return None
         return reservation(claim, self._answers, self._steps.request, self._steps.beside.files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -64,6 +65,7 @@ class CarefulWriter(OneFileTool[WriteToFileParams]):
         return self._inner.target(params)
 
     def prepare(self, params: WriteToFileParams, context: ToolContext) -> Prepared:
+        context.memory[_Targets].add(params.path)
         source = open_source(context, params.path)
         if source is None or changed_since_seen(context, source.path, source.data):
             return self._inner.prepare(params, context)
@@ -87,11 +89,21 @@ def _take_care(source: SourceFile, params: WriteToFileParams, context: ToolConte
             f"Nothing was written: {quoted(params.path)} exists, and you have not read it. Call read_file first.",
             suggested=("read_file",),
         )
-    if (lost := _left_out(old, params.file_text)) and not _insists(context, params):
+    if (lost := _left_out(old, _kept_in(params, context))) and not _insists(context, params):
         raise EditRefused(
             f"Nothing was written: {quoted(params.path)} would lose {lost}\nWrite all of it, these lines and yours.",
             suggested=("write_to_file", "edit_file"),
         )
+
+
+def _kept_in(params: WriteToFileParams, context: ToolContext) -> str:
+    """What is written, and what stands in the other files of such calls: a line that was moved there is not lost."""
+    texts = [params.file_text]
+    for path in sorted(context.memory[_Targets] - {params.path}):
+        with suppress(EditRefused):
+            other = open_source(context, path)
+            texts.append("" if other is None else other.file.text)
+    return "\n".join(texts)
 
 
 def _left_out(old: str, new: str) -> str:
@@ -101,6 +113,10 @@ def _left_out(old: str, new: str) -> str:
     kept = [line.strip() for line in new.splitlines()[:_MAX_COMPARED]]
     lost = [line for line in lines if line not in new and not get_close_matches(line, kept, 1)]
     return "; ".join(lost)[:_MAX_SHOWN] if len(lines) > 1 and len(lost) * 2 > len(lines) else ""
+
+
+class _Targets(set[str]):
+    """The paths of the calls."""
 
 
 class _RefusedWrites(set[tuple[str, str]]):
