@@ -27,9 +27,9 @@ from joey.providers.encoding import messages as messages_wire
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.history import HistoryEncoder
 from joey.task.log import Watcher
+from joey.task.opening import start_task
 from joey.task.profiles import FULL
 from joey.task.settings import TaskLimits
-from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer, ReceivedRequest
 from joey.tools.builtin import builtin_tools
@@ -82,7 +82,7 @@ async def _compare() -> float:
         async with LocalServer(lambda request: step(_turn_of(request), TURNS)) as server:
             provider, model = open_model(f"anthropic/{MODEL}", base_url=server.anthropic_url, api_key="k")
             start = process_time()
-            await TaskHandle.start(config(Path(folder), provider, model), "Count.").run()
+            await start_task(config(Path(folder), provider, model), "Count.").run()
             ours = process_time() - start
             bodies = [request.body for request in server.requests]
             start = process_time()
@@ -139,7 +139,7 @@ def growth() -> list[Table]:
             if isinstance(event, TurnStarted):
                 times.append(process_time())
 
-        asyncio.run(TaskHandle.start(config(Path(folder), CountingModel(LONG), watch=watch), "Count.").run())
+        asyncio.run(start_task(config(Path(folder), CountingModel(LONG), watch=watch), "Count.").run())
     first, last = times[100] - times[0], times[-1] - times[-101]
     table = Table(f"{LONG:,} turns: what the loop and the journal cost", ["", "ratio"])
     table.add("first hundred", "1.00")
@@ -194,6 +194,6 @@ def many_at_once() -> list[Table]:
 
 async def _many() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        tasks = [TaskHandle.start(config(Path(folder), CountingModel(10)), f"Count {n}.") for n in range(AT_ONCE)]
+        tasks = [start_task(config(Path(folder), CountingModel(10)), f"Count {n}.") for n in range(AT_ONCE)]
         finished = await asyncio.gather(*(task.run() for task in tasks))
     return sum(each.outcome == "completed" for each in finished)

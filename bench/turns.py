@@ -23,7 +23,7 @@ from bench.loop import LONG, config, step
 from bench.table import Table
 from joey.events import Event, TurnStarted
 from joey.providers import open_model
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.testing.script import ScriptedReply
 from joey.testing.wire_formats import FORMATS
 
@@ -71,7 +71,7 @@ async def _costs_of_turns(model: str, url: str) -> list[float]:
     base_url = url if model.startswith("anthropic") else f"{url}/v1"
     provider, name = open_model(model, base_url=base_url, api_key="k")
     with tempfile.TemporaryDirectory() as folder:
-        await TaskHandle.start(config(Path(folder), provider, name, watch), "Count.").run()
+        await start_task(config(Path(folder), provider, name, watch), "Count.").run()
     await provider.close()
     return costs
 

@@ -20,6 +20,7 @@ from joey.policy import Workspace
 from joey.prompts import Library
 from joey.system.place import NamedPlace
 from joey.task.log import Watcher
+from joey.task.opening import resume_task, start_task
 from joey.task.request import ContextView
 from joey.task.task import TaskHandle
 from joey.terminal.screen.app import Interactive
@@ -74,12 +75,12 @@ class ScratchServices(Services):
 
         config = changed(self.kit.config, watch=both, label=choices.model or "scripted/model")
         if choices.resume:
-            yield TaskHandle.resume(config, choices.resume, text=prompt, mode=choices.mode, images=images)
+            yield resume_task(config, choices.resume, text=prompt, mode=choices.mode, images=images)
         else:
-            yield TaskHandle.start(config, prompt, mode=choices.mode or "code", images=images)
+            yield start_task(config, prompt, mode=choices.mode or "code", images=images)
 
     async def context(self, choices: Choices) -> ContextView:
-        with closing(TaskHandle.resume(self.kit.config, choices.resume or "")) as task:
+        with closing(resume_task(self.kit.config, choices.resume or "")) as task:
             return task.context
 
     def modes(self) -> Sequence[tuple[str, str]]:

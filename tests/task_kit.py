@@ -28,12 +28,14 @@ from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
 from joey.providers.base import ModelRequest
 from joey.providers.retry import RetryPolicy
+from joey.task.assembly import Assembly
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.log import TaskLog
+from joey.task.opening import resume_task, start_task
 from joey.task.profiles import choose_profile
 from joey.task.settings import Replies, TaskLimits
 from joey.task.subtasks import Budget, Family
-from joey.task.task import Assembly, TaskHandle
+from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, ScriptedProvider, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
@@ -152,14 +154,14 @@ class Kit:
                 asyncio.get_running_loop().call_soon(lambda: task.send(answer))
 
     async def run(self, text: str = "Do it.", **options: Any) -> TaskFinished:
-        self.task = TaskHandle.start(self.config, text, **options)
+        self.task = start_task(self.config, text, **options)
         return await self.task.run()
 
     async def resume(
         self, task_id: str, script: Iterable[Scripted] | Callable[[ModelRequest], Scripted], text: str = ""
     ) -> TaskFinished:
         self.provider = ScriptedProvider(script)
-        self.task = TaskHandle.resume(changed(self.config, provider=self.provider), task_id, text=text)
+        self.task = resume_task(changed(self.config, provider=self.provider), task_id, text=text)
         return await self.task.run()
 
     async def saw(self, kind: type) -> None:

@@ -218,7 +218,7 @@ def test_the_meter_counts_what_the_server_says_of_its_work() -> None:
 
 
 def test_a_request_that_nobody_waits_for_ends_with_the_meter() -> None:
-    """Otherwise the model goes on with it while the next agent waits."""
+    """Otherwise the model continues with it while the next agent waits."""
     with socket.create_server(("127.0.0.1", 0)) as upstream:
         with Meter(f"http://127.0.0.1:{upstream.getsockname()[1]}") as meter:
             agent = http.client.HTTPConnection(meter.address.removeprefix("http://"))

@@ -11,7 +11,7 @@ import pytest
 
 from joey.app.running import run_headless
 from joey.system.signals import handled_signals
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.testing.script import reply
 from process_kit import all_ended_in, running_in, until
 from task_kit import Kit, call, done
@@ -24,7 +24,7 @@ async def test_a_signal_ends_a_task_with_its_background_jobs(tmp_path: Path, num
     server = call("server", "execute_command", command="exec sleep 300", timeout=0.01)
     build = call("build", "execute_command", command="touch started; sleep 300; true")
     kit = Kit(tmp_path, [reply(server, build), done()])
-    running = asyncio.create_task(run_headless(TaskHandle.start(kit.config, "go")))
+    running = asyncio.create_task(run_headless(start_task(kit.config, "go")))
     await until((kit.workspace / "started").exists)
     assert running_in(kit.workspace)
     os.kill(os.getpid(), number)
@@ -36,7 +36,7 @@ async def test_a_terminal_that_reports_twice_that_it_was_closed_does_not_end_the
     tmp_path: Path,
 ) -> None:
     kit = Kit(tmp_path, [reply(call("a", "execute_command", command="sleep 300; true")), done()])
-    running = asyncio.create_task(run_headless(TaskHandle.start(kit.config, "go")))
+    running = asyncio.create_task(run_headless(start_task(kit.config, "go")))
     await asyncio.sleep(0)
     for _ in range(2):
         os.kill(os.getpid(), signal.SIGHUP)

@@ -14,7 +14,7 @@ from joey.mcp.elicitation import MAX_FORMS, Elicitation, UnusableFormError, read
 from joey.mcp.errors import ErrorOutput
 from joey.mcp.offer import make_offer
 from joey.messages import ShownText
-from joey.task.task import Assembly
+from joey.task.assembly import Assembly
 from joey.testing.script import reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.forms import Form, FormField, FormValues

@@ -27,7 +27,7 @@ from joey.journal.journal import read_journal
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import ModelRequest, Provider
-from joey.task.task import TaskHandle
+from joey.task.opening import resume_task, start_task
 from joey.testing.script import reply
 from task_kit import Kit, call
 
@@ -61,9 +61,7 @@ def make(folder: Path) -> Kit:
 def child(folder: Path) -> None:
     kit = make(folder)
     fresh = not kit.store.journal_path("task").exists()
-    task = (
-        TaskHandle.start(kit.config, "Count.") if fresh or not _opened(kit) else TaskHandle.resume(kit.config, "task")
-    )
+    task = start_task(kit.config, "Count.") if fresh or not _opened(kit) else resume_task(kit.config, "task")
     finished = asyncio.run(task.run())
     os._exit(0 if finished.outcome == "completed" else 7)
 

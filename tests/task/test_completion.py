@@ -16,9 +16,9 @@ from joey.journal.replay import TaskState
 from joey.messages import TextBlock
 from joey.protocols import Reply
 from joey.task import wording
+from joey.task.assembly import Assembly
 from joey.task.completion import Accepted, Feedback, was_accepted
 from joey.task.profiles.base import Objection
-from joey.task.task import Assembly
 from joey.tools.base import ok
 from joey.tools.todos import parse_checklist
 from task_kit import SMALL, Kit

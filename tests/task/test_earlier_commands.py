@@ -21,7 +21,7 @@ from joey.journal.records import CommandStarted, MessageAdded, Record, RunBegan,
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock
 from joey.sandbox import SandboxSettings
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.terminal.notes import note_on
 from joey.testing.script import reply
 from joey.tools.builtin import builtin_tools
@@ -43,7 +43,7 @@ def kit_in(folder: Path, sandbox: str, **changes: Any) -> Kit:
 @asynccontextmanager
 async def crashed(kit: Kit, copy: Path) -> AsyncIterator[str]:
     """The id of a task whose journal stands in `copy` as a crash would have left it; its commands run meanwhile."""
-    task = TaskHandle.start(kit.config, "go")
+    task = start_task(kit.config, "go")
     running = asyncio.create_task(task.run())
     journal = kit.store.journal_path(task.id)
     await until(lambda: journal.read_text().count('"command_started"') == 2)

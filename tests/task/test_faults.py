@@ -19,7 +19,7 @@ from joey.events import Event, RetryScheduled, TaskFinished, ToolRunStarted
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.base import Provider
 from joey.providers.openai_chat import OpenAIProvider
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.testing import wire_formats
 from joey.testing.script import Failure, Faults, RawAnswer, Scripted, reply
 from joey.testing.server import LocalServer
@@ -95,7 +95,7 @@ async def run(folder: Path, wire: Wire, script: Iterable[Scripted]) -> tuple[Kit
             assert len(kit.events) < TOO_MANY_EVENTS, "the task goes round in circles"
             kit.watch(task_id, event)
 
-        task = TaskHandle.start(changed(kit.config, provider=provider, name="scripted", watch=watch), "Do it.")
+        task = start_task(changed(kit.config, provider=provider, name="scripted", watch=watch), "Do it.")
         async with asyncio.timeout(120):  # a hang must fail the test, not the whole run
             finished = await task.run()
         await provider.close()
@@ -163,7 +163,7 @@ async def test_a_server_that_is_not_there_ends_the_task_at_once(tmp_path: Path, 
         port = unused.getsockname()[1]
     provider = wire.provider(f"http://127.0.0.1:{port}", timeout=10.0)
     kit = Kit(tmp_path, [], headless=True)
-    finished = await TaskHandle.start(changed(kit.config, provider=provider, name="scripted"), "Do it.").run()
+    finished = await start_task(changed(kit.config, provider=provider, name="scripted"), "Do it.").run()
     await provider.close()
     assert finished.outcome == "error" and "no server answers at" in finished.message
     assert kit.of(RetryScheduled) == []
@@ -197,7 +197,7 @@ async def test_a_call_that_the_provider_refuses_goes_back_to_the_model(
     async with LocalServer([refused, done()]) as server:
         kit = Kit(tmp_path, [], headless=True)
         provider = OpenAIProvider(api_key="k", base_url=server.openai_url)
-        task = TaskHandle.start(changed(kit.config, provider=provider, name="m"), "Do it.")
+        task = start_task(changed(kit.config, provider=provider, name="m"), "Do it.")
         assert (await task.run()).outcome == "completed"
         await provider.close()
         last = server.requests[1].body["messages"][-1]["content"]

@@ -15,7 +15,7 @@ from joey import protocols
 from joey.events import Event, TurnStarted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.testing import LocalServer, ReceivedRequest, Scripted, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
@@ -59,7 +59,7 @@ async def _run(folder: Path, protocol: str, wire: str) -> Work:
         provider, model = open_model(f"{wire}/m", base_url=url)
         toolset = functools.cache(lambda mode: build_toolset(mode, tools))
         config = changed(kit.config, provider=provider, name=model, tools=toolset, watch=work.watch)
-        task = TaskHandle.start(config, "Go.")
+        task = start_task(config, "Go.")
         before = sys.getprofile()
         sys.setprofile(work.profile)
         try:

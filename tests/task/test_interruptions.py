@@ -34,7 +34,7 @@ from joey.prompts import UserInput
 from joey.providers.retry import RetryPolicy
 from joey.system.filenames import quoted
 from joey.task import wording
-from joey.task.task import TaskHandle
+from joey.task.opening import resume_task, start_task
 from joey.task.wording import SKIPPED
 from joey.terminal.resumed import entries_of
 from joey.terminal.transcript import Card, ModelText, UserText
@@ -133,7 +133,7 @@ async def test_cancel_ends_every_wait(tmp_path: Path, script: list[Scripted], mo
 
 async def test_cancel_before_the_task_began(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [done()])
-    task = TaskHandle.start(kit.config, "Do it.")
+    task = start_task(kit.config, "Do it.")
     task.send(Cancel("changed my mind"))
     assert await task.run() == TaskFinished("cancelled", "changed my mind")
     assert kit.provider.requests == []
@@ -250,7 +250,7 @@ async def test_what_was_said_before_a_crash_is_heard_after_it(tmp_path: Path) ->
 async def test_what_was_attached_to_a_task_that_died_at_once_is_sent_when_it_is_resumed(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [])
     image, mentioned = image_kit.block(image_kit.made(4, 4)), TextBlock("<mentioned>a</mentioned>")
-    TaskHandle.start(kit.config, "Look at @/a", attached=[mentioned], images=[image]).close()
+    start_task(kit.config, "Look at @/a", attached=[mentioned], images=[image]).close()
     (entry,) = kit.store.entries()
     assert (await kit.resume(entry.task_id, [done()], "now")).outcome == "completed"
     assert kit.sent[0].content[:4] == (
@@ -266,7 +266,7 @@ async def test_what_was_said_on_resuming_is_saved_before_anything_else(tmp_path:
     kit = Kit(tmp_path, [])
     image = image_kit.block(image_kit.made(4, 4))
     written(kit, "t", *opened(kit, "t", "Big"), MessageAdded(Message("assistant", (TextBlock("Fine."),))), ended)
-    TaskHandle.resume(kit.config, "t", text="in blue, please", images=[image]).close()
+    resume_task(kit.config, "t", text="in blue, please", images=[image]).close()
     (entry,) = kit.store.entries()
     assert entry.state is not None and entry.state.queued == [UserSaid("in blue, please", (image,))]
     assert entry.status == ("open" if ended.outcome == "completed" else "cancelled")
@@ -280,7 +280,7 @@ async def test_what_was_said_on_resuming_is_for_the_subtask_also_if_that_is_wher
 ) -> None:
     kit = Kit(tmp_path, [])
     killed_with_a_subtask(kit, *opened(kit, "child", "Small", "parent"), UserSaid("hurry"))
-    TaskHandle.resume(kit.config, "parent", text="hurry").close()
+    resume_task(kit.config, "parent", text="hurry").close()
     assert (await kit.resume("parent", [done("c"), done("d")])).outcome == "completed"
     child, parent = (repr(request.messages) for request in kit.provider.requests)
     assert (child.count("hurry"), parent.count("hurry")) == (1, 0)

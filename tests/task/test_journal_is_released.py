@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from joey.errors import JoeyError
+from joey.task.opening import resume_task, start_task
 from joey.task.task import TaskHandle
 from task_kit import Kit, done
 
@@ -36,14 +37,14 @@ def _drop(task: TaskHandle) -> None:
 def test_a_task_that_is_never_run_lets_go_of_its_journal(tmp_path: Path, let_go: Callable[[TaskHandle], None]) -> None:
     kit = Kit(tmp_path, [])
     for _ in range(3):
-        let_go(TaskHandle.start(kit.config, "Do it."))
+        let_go(start_task(kit.config, "Do it."))
     gc.collect()
     assert _open_files(tmp_path) == []
 
 
 async def test_a_task_that_was_closed_can_be_resumed(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [])
-    task = TaskHandle.start(kit.config, "Do it.")
+    task = start_task(kit.config, "Do it.")
     task.close()
     assert (await kit.resume(task.id, [done()])).outcome == "completed"
 
@@ -51,13 +52,13 @@ async def test_a_task_that_was_closed_can_be_resumed(tmp_path: Path) -> None:
 @pytest.mark.skipif(not FILES.is_dir(), reason="needs /proc")
 def test_a_task_that_cannot_be_resumed_lets_go_of_its_journal(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [])
-    task = TaskHandle.start(kit.config, "Do it.")
+    task = start_task(kit.config, "Do it.")
     task.close()
     journal = kit.store.journal_path(task.id)
     journal.write_text(journal.read_text().replace('"native"', '"unknown"'))
     for task_id in (task.id, "another"):
         with pytest.raises(JoeyError) as error:
-            TaskHandle.resume(kit.config, task_id)
+            resume_task(kit.config, task_id)
         del error
     assert _open_files(tmp_path) == []
 

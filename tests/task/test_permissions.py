@@ -17,6 +17,7 @@ from joey.policy.judge import judge
 from joey.policy.paths import Workspace
 from joey.policy.permissions import permissions_for, permitted
 from joey.policy.settings import Settings
+from joey.task.opening import resume_task
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, changed, done, yes
 
@@ -107,7 +108,7 @@ async def test_what_is_revoked_is_asked_about_again(tmp_path: Path) -> None:
     await made.run()
     assert requested(made) == ["touch a"]
     assert made.task is not None
-    made.task = made.task.resume(changed(made.config), made.task.id)
+    made.task = resume_task(changed(made.config), made.task.id)
     assert made.task.send(Revoke(Permission("command", "touch a"))) and not made.task.permissions
     made.task.close()
 

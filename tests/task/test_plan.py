@@ -23,7 +23,7 @@ from joey.events import (
 from joey.journal.records import ProfileSet, TaskOpened
 from joey.policy.settings import CYCLE, PROFILES, Settings
 from joey.task import wording
-from joey.task.task import TaskHandle
+from joey.task.opening import resume_task, start_task
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, done, yes
 
@@ -155,7 +155,7 @@ async def test_a_profile_is_switched_while_a_task_runs_and_kept_on_resume(tmp_pa
     kit.events.clear()
     await kit.resume(kit.task.id, [write("c", "3"), done("d2")], text="More.")
     assert not kit.of(ApprovalRequested) and kit.task.profile == "edits"
-    again = TaskHandle.resume(kit.config, kit.task.id, profile="")
+    again = resume_task(kit.config, kit.task.id, profile="")
     assert again.profile == "ask", "the settings decide again, where a flag says so"
     again.close()
 
@@ -197,7 +197,7 @@ async def test_plan_mode_is_announced_when_it_is_switched_on_and_off(tmp_path: P
 
 async def test_a_profile_that_there_is_not_is_an_error(tmp_path: Path) -> None:
     kit = planner(tmp_path, done())
-    task = TaskHandle.start(kit.config, "Do it.")
+    task = start_task(kit.config, "Do it.")
     with pytest.raises(UsageError, match="unknown profile"):
         task.send(SetProfile("everything"))
     task.close()

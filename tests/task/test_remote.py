@@ -23,6 +23,7 @@ from joey.events import (
 )
 from joey.journal.journal import JournalError
 from joey.journal.live import INBOX, LIVE, Inbox, LiveFeed, LiveReader, send_command
+from joey.task.opening import start_task
 from joey.task.task import TaskHandle
 from joey.testing.script import Faults, reply
 from task_kit import Kit, call, done
@@ -37,7 +38,7 @@ async def waiting_for_approval(tmp_path: Path, *more: Any) -> AsyncIterator[tupl
     """A task that runs and waits for the approval of a file, as another process sees it."""
     write = call("w", "write_to_file", path="a.txt", file_text="hello")
     kit = Kit(tmp_path, [reply("I write.", write), *more, done()], user=silent, policy="ask")
-    task = TaskHandle.start(kit.config, "write a file")
+    task = start_task(kit.config, "write a file")
     running = asyncio.ensure_future(task.run())
     try:
         await until(lambda: any(isinstance(event, ApprovalRequested) for event in kit.events))
@@ -172,7 +173,7 @@ def test_text_that_grows_is_written_together_and_not_twice(tmp_path: Path) -> No
 
 async def test_a_stream_is_seen_while_it_grows(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply("word " * 40, faults=Faults(pause=0.05))], user=silent)
-    task = TaskHandle.start(kit.config, "talk")
+    task = start_task(kit.config, "talk")
     running = asyncio.ensure_future(task.run())
     await until((folder(kit, task) / LIVE).exists)
     reader = LiveReader(folder(kit, task) / LIVE)

@@ -19,7 +19,7 @@ from joey.commands import Answer
 from joey.events import CompletionRequested, Request, TaskCompleted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.testing.script import ScriptedReply, reply
 from joey.testing.server import LocalServer
 from task_kit import Kit, yes
@@ -58,7 +58,7 @@ async def play(
         kit = Kit(tmp_path, [], protocol=protocol, user=user, temperature=0.0)
         kit.change(provider=provider, name=model)
         (kit.workspace / "package.json").write_text(PACKAGE)
-        kit.task = TaskHandle.start(kit.config, EXPRESS_TASK)
+        kit.task = start_task(kit.config, EXPRESS_TASK)
         await kit.task.run()
         await provider.close()
         return kit, [request.body for request in server.requests]

@@ -15,6 +15,7 @@ from joey.journal.journal import read_journal
 from joey.journal.records import Record, RunEnded, TaskEnded
 from joey.messages import ToolUseBlock
 from joey.task.config import Suspended
+from joey.task.opening import resume_task, start_task
 from joey.task.task import TaskHandle
 from joey.testing.script import reply
 from task_kit import Kit, call, changed, done
@@ -31,11 +32,11 @@ async def no_person(request: Request) -> Answer:
 
 
 def begun(kit: Kit, **hooks: Any) -> TaskHandle:
-    return TaskHandle.start(changed(kit.config, **{"answer": no_person, **hooks}), "Do it.")
+    return start_task(changed(kit.config, **{"answer": no_person, **hooks}), "Do it.")
 
 
 def resumed(kit: Kit, task: TaskHandle, **hooks: Any) -> TaskHandle:
-    return TaskHandle.resume(changed(kit.config, **{"answer": no_person, **hooks}), task.id)
+    return resume_task(changed(kit.config, **{"answer": no_person, **hooks}), task.id)
 
 
 def records(kit: Kit, task: TaskHandle) -> list[Record]:

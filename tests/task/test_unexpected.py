@@ -19,6 +19,7 @@ from joey.journal.records import TaskEnded
 from joey.messages import ToolResult
 from joey.providers.base import ModelRequest, Provider
 from joey.task.log import LOG, write_down
+from joey.task.opening import resume_task
 from joey.task.task import TaskHandle
 from joey.testing.script import reply
 from joey.tools.base import Params, Plan, Tool, ToolContext, ok
@@ -143,7 +144,7 @@ async def test_compacting_that_breaks_leaves_the_conversation_as_it_was(tmp_path
     kit = Kit(tmp_path, [*(reply(call(f"c{n}", "update_todo_list", todos=f"[ ] {n}")) for n in range(5)), done()])
     await kit.run()
     assert kit.task is not None
-    task = TaskHandle.resume(changed(kit.config, provider=BrokenProvider()), kit.task.id)
+    task = resume_task(changed(kit.config, provider=BrokenProvider()), kit.task.id)
     await task.compact()
     assert "ZeroDivisionError: in the provider (details: " in kit.of(ContextKept)[0].reason
 

@@ -16,6 +16,7 @@ from joey.modes.builtin import CODE
 from joey.providers import EngineOptions, ReasoningOptions
 from joey.providers.local.provider import LocalProvider
 from joey.task.config import FastModel
+from joey.task.opening import resume_task
 from joey.task.request import ContextView
 from joey.task.results import limit_for, result_sizes, shortened
 from joey.task.task import TaskHandle
@@ -128,7 +129,7 @@ async def resumed(folder: Path, *script: Scripted) -> tuple[Kit, TaskHandle]:
     await kit.run("The task itself.")
     assert kit.task is not None
     kit.events.clear()
-    return kit, TaskHandle.resume(kit.config, kit.task.id)
+    return kit, resume_task(kit.config, kit.task.id)
 
 
 async def test_a_task_that_rests_is_compacted_and_goes_on_from_the_summary(tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ async def test_a_task_that_rests_is_compacted_and_goes_on_from_the_summary(tmp_p
     assert event.hidden_messages == 8 and event.summary == "They looked around."
     assert 0 < event.tokens_after < event.tokens_before
     assert task.state.spending.usage.input_tokens == before.input_tokens + 700, "the summary is paid for, and counted"
-    again = TaskHandle.resume(kit.config, task.id, text="On with it.")
+    again = resume_task(kit.config, task.id, text="On with it.")
     kit.task = again
     assert again.state.spending.last_usage.total == event.tokens_after
     assert (await again.run()).outcome == "completed"
@@ -152,13 +153,13 @@ async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Script
     await task.compact()
     assert len(kit.of(ContextKept)) == 1 and not kit.of(ContextShortened)
     assert task.state.shortening.hidden == 0
-    TaskHandle.resume(kit.config, task.id).close()  # and the task is free again
+    resume_task(kit.config, task.id).close()  # and the task is free again
 
 
 async def test_what_is_compacted_already_is_left_alone(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("Short."))
     await task.compact()
-    await TaskHandle.resume(kit.config, task.id).compact()
+    await resume_task(kit.config, task.id).compact()
     assert [event.reason for event in kit.of(ContextKept)] == ["there is nothing to summarize yet"]
 
 
@@ -228,7 +229,7 @@ async def test_a_task_that_outgrows_the_window_of_a_real_model_goes_on(tmp_path:
     config = changed(kit.config, provider=small, max_turns=9)
     kit.events.clear()
     try:
-        finished = await TaskHandle.resume(config, kit.task.id).run()
+        finished = await resume_task(config, kit.task.id).run()
     finally:
         await small.close()
     assert kit.of(ContextShortened) and "- read_file 0.txt" in kit.of(ContextShortened)[0].summary
@@ -269,7 +270,7 @@ async def test_a_large_result_is_sent_in_part_before_anything_is_hidden(tmp_path
     assert "the beginning" in large and "the end" in large and "characters of this result are left out" in large
     assert len(large) < 85_000 and "small" in small
     assert kit.task is not None and str(kit.task.state.messages).count("x" * 99) == 900, "nothing is deleted"
-    again = TaskHandle.resume(kit.config, kit.task.id)
+    again = resume_task(kit.config, kit.task.id)
     assert again.state.shortening.result_limit == kit.task.state.shortening.result_limit
     again.close()
 
@@ -359,7 +360,7 @@ async def test_large_results_that_are_old_are_shortened_before_anything_is_summa
     assert [size < 2100 for size in sizes] == [True] * 4 + [False] * 3, "the last ones are whole"
     assert "[…" in str(kit.sent[2]) and len(kit.provider.requests) == 8, "nobody was asked for a summary"
     assert kit.task is not None
-    resumed = TaskHandle.resume(kit.config, kit.task.id)
+    resumed = resume_task(kit.config, kit.task.id)
     assert resumed.state.shortening.old_results == (2000, 9)
     resumed.close()
 

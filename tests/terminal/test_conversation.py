@@ -21,7 +21,7 @@ from joey.events import (
     TaskFinished,
 )
 from joey.messages import ToolResultBlock, ToolUseBlock
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.terminal.plain.conversation import Conversation, answer_to, converse
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, changed, done
@@ -90,7 +90,7 @@ class Typist(io.StringIO):
 async def talk(folder: Path, script: list[Scripted], lines: list[str | None]) -> tuple[TaskFinished, Typist, Kit]:
     typist = Typist(lines)
     kit = Kit(folder, script, policy="ask")
-    task = TaskHandle.start(changed(kit.config, watch=typist.conversation.watch), "Do it.")
+    task = start_task(changed(kit.config, watch=typist.conversation.watch), "Do it.")
     typist.conversation.attend(task)
     return await task.run(), typist, kit
 
@@ -107,7 +107,7 @@ def write(path: str) -> ToolUseBlock:
 async def test_a_plan_is_not_carried_out_by_the_key_that_would_open_an_editor(tmp_path: Path, line: str) -> None:
     typist = Typist([line, "n"])
     kit = Kit(tmp_path, [done("d1", "Open a port."), reply(write("a.txt"))], policy="plan")
-    task = TaskHandle.start(changed(kit.config, watch=typist.conversation.watch), "Do it.")
+    task = start_task(changed(kit.config, watch=typist.conversation.watch), "Do it.")
     typist.conversation.attend(task)
     await task.run()
     assert "Plain lines open no editor" in typist.getvalue() and not files(kit) and len(kit.sent) == 1
@@ -162,7 +162,7 @@ async def test_the_end_of_the_input_cancels(tmp_path: Path) -> None:
 async def test_what_was_typed_before_the_question_is_a_message_and_no_answer(tmp_path: Path) -> None:
     typist = Typist(["n", ""])
     kit = Kit(tmp_path, [reply(write("a.txt")), done()], policy="ask")
-    task = TaskHandle.start(changed(kit.config, watch=typist.conversation.watch), "Do it.")
+    task = start_task(changed(kit.config, watch=typist.conversation.watch), "Do it.")
     typist.conversation.attend(task)
     typist.conversation.heard("y")
     assert (await task.run()).outcome == "completed"
@@ -186,7 +186,7 @@ async def test_lines_come_from_a_file_descriptor_in_any_pieces(tmp_path: Path) -
         if isinstance(event, (QuestionRequested, CompletionRequested)):
             requested.set()
 
-    task = TaskHandle.start(changed(kit.config, watch=watch), "Do it.")
+    task = start_task(changed(kit.config, watch=watch), "Do it.")
     running = asyncio.ensure_future(converse(task, conversation, reading))
     for line in ("Jörg\n", "\n"):
         await requested.wait()
@@ -204,7 +204,7 @@ async def test_what_was_answered_elsewhere_takes_no_line(tmp_path: Path) -> None
     out = io.StringIO()
     conversation = Conversation(out)
     kit = Kit(tmp_path, [reply(write("a.txt")), done()], policy="ask")
-    task = TaskHandle.start(changed(kit.config, watch=conversation.watch), "Do it.")
+    task = start_task(changed(kit.config, watch=conversation.watch), "Do it.")
     conversation.attend(task)
     running = asyncio.ensure_future(task.run())
     await asyncio.wait_for(conversation.waiting.wait(), 20)

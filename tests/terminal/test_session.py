@@ -14,6 +14,7 @@ from joey.commands import TakeBack
 from joey.events import ToolRunFinished, UserMessageQueued
 from joey.journal.records import MessageAdded, TaskOpened, UserSaid
 from joey.messages import Message, TextBlock, ToolResult, ToolUseBlock
+from joey.task.opening import resume_task
 from joey.task.task import TaskHandle
 from joey.terminal.drawing import draw
 from joey.terminal.screen.answering import KeyGate
@@ -79,7 +80,7 @@ async def test_what_another_terminal_took_is_counted_when_a_task_is_continued(tm
     session, task_id = Session(services), services.kit.task.id
     session.resume(task_id)
     await services.kit.resume(task_id, [reply("Two.", usage=UsageChunk(2_000, 200))], "second")
-    task = TaskHandle.resume(services.kit.config, task_id, text="third")
+    task = resume_task(services.kit.config, task_id, text="third")
     session.began(task)
     task.close()
     assert session.status.usage == Usage(2_100, 210) and session.status.last == Usage(2_000, 200)

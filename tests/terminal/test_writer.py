@@ -35,7 +35,7 @@ from joey.events import (
 from joey.journal.markdown import as_markdown
 from joey.journal.replay import TaskState
 from joey.messages import Message, ShownText, TextBlock, ToolResult, ToolResultBlock
-from joey.task.task import TaskHandle
+from joey.task.opening import start_task
 from joey.task.wording import denied
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
@@ -77,7 +77,7 @@ async def headless(folder: Path, command: str) -> str:
     """What `joey run` writes about a task of one real command."""
     out = io.StringIO()
     kit = Kit(folder, [reply(call("c", "execute_command", command=command)), done()], policy="all")
-    await TaskHandle.start(changed(kit.config, watch=printing(out), headless=True), "Do it.").run()
+    await start_task(changed(kit.config, watch=printing(out), headless=True), "Do it.").run()
     return out.getvalue()
 
 

@@ -60,6 +60,7 @@ from joey.system.filenames import quoted
 from joey.system.folders import make_private, state_folder, user_folder
 from joey.system.place import NamedPlace, place_of
 from joey.task.log import Watcher
+from joey.task.opening import resume_task
 from joey.task.request import ContextView
 from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
@@ -197,7 +198,7 @@ class Services:
         """What fills the window of the task to resume, which does not run."""
         config = make_config(prepare_task(self._opening(choices), self._given), lambda _task_id, _event: None)
         try:
-            with closing(TaskHandle.resume(config, choices.resume or "")) as task:
+            with closing(resume_task(config, choices.resume or "")) as task:
                 return task.context
         finally:
             await config.model.provider.close()

@@ -52,6 +52,7 @@ from joey.system.visible import unfiltered
 from joey.system.worktrees import Worktrees
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace, new_task_id
 from joey.task.log import Watcher
+from joey.task.opening import resume_task, start_task
 from joey.task.prompt import PromptContext
 from joey.task.settings import TaskLimits
 from joey.task.task import TaskHandle
@@ -238,15 +239,13 @@ async def open_task(
         if entry is not None:
             # What the words name is looked up when they are sent: first of all they are saved.
             mode = options.flag("mode")
-            task = TaskHandle.resume(config, entry.task_id, text=prompt, images=images, mode=mode, profile=profile)
+            task = resume_task(config, entry.task_id, text=prompt, images=images, mode=mode, profile=profile)
         else:
             setting = settings.settings["mode"]
             request = await expanded(prompt, config, mode=setting.value)
             with located_at(setting):
                 mode = options.flag("mode") or request.mode or setting.value
-                task = TaskHandle.start(
-                    config, prompt, mode=mode, images=images, attached=request.attached, profile=profile
-                )
+                task = start_task(config, prompt, mode=mode, images=images, attached=request.attached, profile=profile)
         with contextlib.closing(task):
             yield task
         await asyncio.to_thread(keep_on_branch, setup.workspace, task.state)
