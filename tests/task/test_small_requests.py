@@ -945,6 +945,10 @@ async def test_what_is_left_is_said_when_there_is_no_progress(tmp_path: Path) ->
         ("a.md", "Trip to Rome\n", "Write a.md with the title Trip to Rome.", True),
         ("a.py", "", "Write a.py with the title Trip.", False),
         ("a.html", "<p>x</p>", "Make the heading larger.", False),
+        ("a.html", "<h1>Hello to you all</h1>", "A page with an h1 heading that says Hello.", True),
+        ("a.html", "<h1>Hello!</h1>", "A page with an h1 heading that says Hello.", False),
+        ("a.html", "<h1>Salt and Pepper</h1>", "A page with the heading Salt and Pepper.", False),
+        ("a.html", "<h1>Salt of the earth</h1>", "A page with the heading Salt and Pepper.", True),
     ],
 )
 def test_a_heading_has_the_words_of_the_request(path: str, text: str, request_text: str, missing: bool) -> None:

@@ -44,9 +44,11 @@ def missing_heading(path: str, text: str, request: str) -> str | None:
     for found in _HEADING.finditer(request):
         wanted = found["quoted"] or found["plain"]
         headings = [_plain(each) for each in _headings(path, text)]
-        # Without quotes it may go on after an "and".
+        # Without quotes it may go on after an "and", in the words of the request.
+        goes_on = _plain(request[found.start("plain") :]) if found["plain"] else ""
         if not any(
-            each == _plain(wanted) or (found["plain"] and each.startswith(f"{_plain(wanted)} ")) for each in headings
+            each == _plain(wanted) or (each.startswith(f"{_plain(wanted)} ") and goes_on.startswith(each))
+            for each in headings
         ):
             how = f"<h1>{wanted}</h1>" if path.endswith(_PAGES) else f"# {wanted}"
             return f"The request gives the heading {wanted}, and {quoted(path)} has no {how}"
@@ -61,7 +63,7 @@ def _headings(path: str, text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split()).rstrip(".:")
+    return " ".join(text.split()).rstrip(".:!")
 
 
 def missing_words(texts: dict[str, str], changes: str) -> str | None:
