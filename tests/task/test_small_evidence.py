@@ -360,7 +360,24 @@ def test_an_answer_that_is_counted_or_compared_is_verified_by_what_a_command_pri
     question: str, answer: str, outputs: list[str], verified: bool
 ) -> None:
     files = [FileBeside("a.txt", "one\ntwo\nthree\n", named=True)]
-    assert (counted_by_the_model(answer, outputs, question, files) is None) is verified
+    runs = [CommandRun("awk '{print}' a.txt", output, 0) for output in outputs]
+    assert (counted_by_the_model(answer, runs, question, files) is None) is verified
+
+
+@pytest.mark.parametrize(
+    ("question", "command", "verified"),
+    [
+        ("In which month did the most parcels arrive? There is one file for each month.", "ls | tail -n 1", False),
+        ("In which month did the most parcels arrive?", "cat may.txt | head -n 1", True),
+        ("In which month did the most parcels arrive?", "find . -exec grep -c parcel {} +", True),
+        ("In which month did the most parcels arrive?", "ls | xargs wc -l | tail -n 1", True),
+        ("Which file is the largest?", "ls -S | head -n 1", True),
+    ],
+)
+def test_names_of_files_show_nothing_of_what_is_in_them(question: str, command: str, verified: bool) -> None:
+    files = [FileBeside("may.txt", "a\n", named=True)]
+    runs = [CommandRun(command, "may.txt\n", 0)]
+    assert (counted_by_the_model("may.txt", runs, question, files) is None) is verified
 
 
 def test_a_total_that_stands_beside_its_name_in_the_file_is_read_off() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from joey.task.profiles.small.beside import FileBeside
+    from joey.task.profiles.small.command_runs import CommandRun
 
 MAX_ANSWERS = 3
 _PUT_TOGETHER = "the model put this together from several files, and nothing was run that confirms it."
@@ -27,6 +28,14 @@ _COMPARED = re.compile(
     r"|(?:max|min)imum)\b",
     re.IGNORECASE,
 )
+_SPEAKS_OF_FILES = re.compile(
+    r"\b(files?|folders?|director(?:y|ies)|names?|modules?|scripts?|documents?)\b", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"[^.?!\n]+(?:[.?!](?=\S)[^.?!\n]+)*")
+_LISTS_NAMES = re.compile(
+    r"\s*(?:ls|find|tree|echo|printf|pwd)\b(?!.*[|;&]\s*(?:xargs|while|for)\b)(?!.*-exec)", re.DOTALL
+)
+"""A command that prints names or its own words, and looks into no file."""
 _IN_PART = "asked twice, the model gave answers that differ in part."
 _YES_OR_NO = re.compile(r"^\s*(yes|no)\b", re.IGNORECASE)
 _NAMES = re.compile(r"`([A-Za-z_][\w./-]*)(?:\(\))?`|\b([A-Za-z]\w*_\w+)\b|\b([A-Za-z_]\w*)\(\)")
@@ -82,13 +91,21 @@ def reservation(answer: str, answers: Sequence[str], question: str, files: Seque
     return None if len(named) == 1 and _is_read_off(answer, question, named[0]) else _PUT_TOGETHER
 
 
-def counted_by_the_model(answer: str, outputs: Iterable[str], question: str, files: Sequence[FileBeside]) -> str | None:
+def counted_by_the_model(
+    answer: str, runs: Iterable[CommandRun], question: str, files: Sequence[FileBeside]
+) -> str | None:
     """Why an answer is not verified that has to be counted or compared: no command printed it. What was compared is
-    printed if it is all that was: a model picks the wrong one of several lines."""
+    printed if it is all that was: a model picks the wrong one of several lines. A list of names shows nothing of what
+    is in the files."""
     compares = bool(_COMPARED.search(question))
     if not compares and not _COUNTED.search(question):
         return None
-    printed = [output for output in outputs if output.strip()]
+    of_files = any(
+        _SPEAKS_OF_FILES.search(sentence)
+        for sentence in _SENTENCE.findall(question)
+        if _COMPARED.search(sentence) or _COUNTED.search(sentence)
+    )
+    printed = [run.output for run in runs if run.output.strip() and (of_files or not _LISTS_NAMES.match(run.command))]
     facts = facts_in(answer, question, [*printed, *(each.text for each in files)]) - {"yes", "no"}
     shown = [each for each in printed if not compares or len(each.strip().splitlines()) == 1]
     if any(facts <= _words(output) for output in shown):

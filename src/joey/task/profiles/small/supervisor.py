@@ -370,8 +370,8 @@ class SmallSupervisor(Supervisor):
             return f"{name} does not appear in any of the files."
         steps = self._steps
         if steps.intent.is_question and not steps.intent.explains:
-            outputs = (run.output for run in steps.runs if not run.code)
-            if reason := counted_by_the_model(claim, outputs, steps.request, steps.beside.files):
+            runs = [run for run in steps.runs if not run.code]
+            if reason := counted_by_the_model(claim, runs, steps.request, steps.beside.files):
                 return reason
         if not self._is_read_from_several:
             return None
