@@ -9,7 +9,6 @@ type that speaks of a limit over time; then the status.
 
 from __future__ import annotations
 
-import email.utils
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -342,6 +341,8 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
             return max(0.0, seconds) if math.isfinite(seconds) else None
     if now is None or "retry-after" not in lower:
         return None
+    from email.utils import parsedate_to_datetime
+
     with suppress(ValueError, OverflowError):
-        return max(0.0, email.utils.parsedate_to_datetime(lower["retry-after"]).timestamp() - now)
+        return max(0.0, parsedate_to_datetime(lower["retry-after"]).timestamp() - now)
     return None
