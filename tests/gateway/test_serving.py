@@ -133,6 +133,25 @@ async def test_llamacpp_gets_a_grammar_its_window_and_its_slots(tmp_path: Path) 
     await model.provider.close()
 
 
+async def test_vllm_gets_a_grammar_and_its_window(tmp_path: Path) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        listed = {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 4096}]}
+        known = {"/version": {"version": "0.12.0"}, "/v1/models": listed}
+        body = json.dumps(known.get(path, {"detail": "Not Found"}))
+        head = f"HTTP/1.1 {200 if path in known else 404} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write((head + body).encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        chosen = UpstreamChoice("m", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        (model,) = await asyncio.to_thread(open_upstreams, chosen, settings_in_force(tmp_path))
+    assert model.provider.takes_grammar and model.context_window == 4096
+    await model.provider.close()
+
+
 def test_upstreams_of_the_settings_have_names_and_aliases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     user_folder().mkdir(parents=True)

@@ -1,8 +1,8 @@
 """An upstream that is named by its address. It needs no settings: a gateway in front of one starts without them.
 
 The server is asked once what it is: llama.cpp says how large its window is, how many requests it takes at a time and
-which chat template the model has, and takes grammars; vLLM takes grammars. Any other server is taken for one whose
-models call tools natively, unless a protocol is chosen.
+which chat template the model has, and takes grammars; vLLM takes grammars and lists its window. Any other server is
+taken for one whose models call tools natively, unless a protocol is chosen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from joey.errors import UsageError
 from joey.gateway.upstream import Upstream, choose_protocol
 from joey.providers import NetworkError, Provider, open_model
 from joey.providers.catalogue import Abilities, Api, abilities_of
-from joey.providers.decoding.shapes import count, mapping, text
+from joey.providers.decoding.shapes import count, items, mapping, text
 from joey.providers.endpoints import is_plain
 from joey.providers.plain_chat import PlainChatProvider
 from joey.providers.plain_http import PlainClient, PlainHttpError
@@ -150,10 +150,19 @@ async def _probed(get: Get) -> Probed:
         pass
     try:
         if text(mapping(await get("/version")).get("version")):
-            return Probed("vllm")
+            return Probed("vllm", await _vllm_window(get))
     except NetworkError:
         pass
     return Probed()
+
+
+async def _vllm_window(get: Get) -> int | None:
+    """It is the same for all that one server lists: adapters of one model."""
+    try:
+        listed = items(mapping(await get("/v1/models")).get("data"))
+    except NetworkError:
+        return None
+    return next((found for each in listed if (found := count(mapping(each).get("max_model_len")))), None)
 
 
 def _plain_get(address: str, headers: Mapping[str, str], timeout: float) -> Get:
