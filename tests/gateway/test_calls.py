@@ -520,6 +520,14 @@ async def test_without_a_grammar_the_json_is_cut_out_or_asked_for_again(wire: st
 
 
 @pytest.mark.parametrize("wire", WIRES)
+async def test_a_server_that_leaves_out_the_grammar_is_not_believed(wire: str) -> None:
+    model = upstream("No.", 'Sure:\n```json\n{"city": "Paris"}\n```', grammar=True)
+    got = await collected(model, wire, tools=None, stream=True, **FORMATS[wire])
+    assert json.loads(got.text) == {"city": "Paris"}
+    assert all("city" in request.grammar for request in requests_of(model))
+
+
+@pytest.mark.parametrize("wire", WIRES)
 async def test_json_that_breaks_its_schema_is_asked_for_again(wire: str) -> None:
     model = upstream('{"town": "Paris"}', '{"city": "Paris"}')
     got = await collected(model, wire, tools=None, stream=True, **FORMATS[wire])

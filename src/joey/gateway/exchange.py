@@ -129,8 +129,7 @@ class Exchange:
         try:
             async with self.upstream.provider_for(request) as provider:
                 job = _Job(request, provider, new_id, outcome)
-                is_sure = request.format is None or self.upstream.holds_to_format(request)
-                made = self._attempts(job, prepared) if is_sure else self._formatted(job, prepared)
+                made = (self._attempts if request.format is None else self._formatted)(job, prepared)
                 if request.stop_sequences:
                     made = until_stop(made, request.stop_sequences, lambda: outcome.usage)
                 async with aclosing(made):
@@ -254,9 +253,24 @@ class Exchange:
             outcome.usage = reader.usage = before + reader.usage
 
     async def _formatted(self, job: _Job, prepared: ModelRequest) -> AsyncGenerator[Piece, None]:
-        """A reply that must be JSON, and may be something else: shown when it is known to be."""
+        """A reply that must be JSON, and may be something else: shown when it is known to be. Under a grammar that is
+        when it begins so: some servers leave out a grammar that they cannot read, without a word."""
+        is_held = self.upstream.holds_to_format(job.request)
         for left in range(self.upstream.retries, -1, -1):
-            pieces = [piece async for piece in self._attempts(job, prepared)]
+            pieces: list[Piece] = []
+            is_shown, is_open = False, is_held
+            async with aclosing(self._attempts(job, prepared)) as made:
+                async for piece in made:
+                    if is_shown:
+                        yield piece
+                        continue
+                    pieces.append(piece)
+                    if is_open and isinstance(piece, TextPiece) and (begin := piece.text.lstrip()):
+                        is_open, is_shown = False, begin.startswith(("{", "["))
+                        for each in pieces if is_shown else ():
+                            yield each
+            if is_shown:
+                return
             text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
             end = pieces[-1]
             assert isinstance(end, ReplyEnd)
