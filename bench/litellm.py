@@ -32,7 +32,7 @@ def proxy(address: str, key: str, master_key: str) -> Iterator[str]:
         variables = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": master_key}
         with subprocess.Popen(command, env=variables, **quiet) as process:
             try:
-                _wait_for(f"http://127.0.0.1:{port}/health/liveliness")
+                _wait_for(f"http://127.0.0.1:{port}/health/liveliness", process)
                 yield f"http://127.0.0.1:{port}"
             finally:
                 process.terminate()
@@ -44,8 +44,10 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def _wait_for(url: str) -> None:
+def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     for _ in range(300):
+        if process.poll() is not None:
+            raise SystemExit("LiteLLM ended before it served; it refuses a master key that is short, for one")
         with contextlib.suppress(httpx2.HTTPError):
             if httpx2.get(url, trust_env=False).is_success:
                 return

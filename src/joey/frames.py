@@ -14,33 +14,33 @@ from __future__ import annotations
 
 import re
 
+# Patterns are texts, which Python compiles where they are first used, and keeps: most programs start without them.
 _UNSEEN = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,8}"
 """What may stand inside a mark and still let it pass for one."""
 _OURS = rf"{_UNSEEN}/?{_UNSEEN}(?:environment_details|user_message|feedback|answer|mentioned)\b"
-_ANYWHERE = re.compile(rf"<(?=\\*{_OURS})", re.IGNORECASE)
-_BROKEN_ANYWHERE = re.compile(rf"<\\(?=\\*{_OURS})", re.IGNORECASE)
+_ANYWHERE = rf"(?i)<(?=\\*{_OURS})"
+_BROKEN_ANYWHERE = rf"(?i)<\\(?=\\*{_OURS})"
 _BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINE_START = rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})"
 _COMMON = r"(?:/?(?:input|command|skill)[ \t]{0,8}>|(?:command|skill)[ \t]{1,8}name[ \t]{0,8}=)"
-_AT_LINE_START = re.compile(rf"{_LINE_START}<(?=\\*{_COMMON})", re.IGNORECASE)
-_BROKEN_AT_LINE_START = re.compile(rf"{_LINE_START}<\\(?=\\*{_COMMON})", re.IGNORECASE)
-_HEADING = re.compile(rf"{_LINE_START}\[(?=\\*Tool (?:Use|Result)\b)", re.IGNORECASE)
-
-_SECTION = re.compile("^([ \t\u200b\ufeff]{0,200})(?=\\\\*(?:#|Server ))")
+_AT_LINE_START = rf"(?i){_LINE_START}<(?=\\*{_COMMON})"
+_BROKEN_AT_LINE_START = rf"(?i){_LINE_START}<\\(?=\\*{_COMMON})"
+_HEADING = rf"(?i){_LINE_START}\[(?=\\*Tool (?:Use|Result)\b)"
+_SECTION = "^([ \t\u200b\ufeff]{0,200})(?=\\\\*(?:#|Server ))"
 
 
 def neutral(text: str) -> str:
     """Words of somebody else, with every mark of ours in them broken."""
     if "<" not in text:
         return text
-    return _AT_LINE_START.sub(r"\1<\\", _ANYWHERE.sub(r"<\\", text))
+    return re.sub(_AT_LINE_START, r"\1<\\", re.sub(_ANYWHERE, r"<\\", text))
 
 
 def original(text: str) -> str:
     """What `neutral` was given: for text that a model copies from what it was shown into an edit."""
     if "<\\" not in text:
         return text
-    return _BROKEN_AT_LINE_START.sub(r"\1<", _BROKEN_ANYWHERE.sub("<", text))
+    return re.sub(_BROKEN_AT_LINE_START, r"\1<", re.sub(_BROKEN_ANYWHERE, "<", text))
 
 
 def framed(name: str, text: str, /, **attributes: str) -> str:
@@ -59,12 +59,12 @@ def enclosed(name: str, text: str, /, **attributes: str) -> str:
 
 def below_heading(text: str) -> str:
     """Words that stand below a heading such as `[Tool Result]`, with lines broken that would pass for another."""
-    return _HEADING.sub(r"\1[\\", text) if "[" in text else text
+    return re.sub(_HEADING, r"\1[\\", text) if "[" in text else text
 
 
 def in_prompt(text: str) -> str:
     """Words of a server in a prompt of ours: they begin no section of it, and speak for nobody else."""
-    return "\n".join(_SECTION.sub(r"\1\\", line) for line in neutral(text).splitlines())
+    return "\n".join(re.sub(_SECTION, r"\1\\", line) for line in neutral(text).splitlines())
 
 
 def one_line(text: str) -> str:
@@ -89,26 +89,26 @@ def users_words(text: str) -> str:
 
 def whole_message(text: str) -> str:
     """A message of the user's out of its frame, with what was added below their words."""
-    found = _ANSWER.search(text.strip())
+    found = re.search(_ANSWER, text.strip())
     return original(found[2]).strip() if found else text.strip()
 
 
 def unframed(text: str) -> str:
     """A result that ends with words of the user's, for a person: without the tags around them."""
-    found = _ANSWER.search(text.strip())
+    found = re.search(_ANSWER, text.strip())
     return f"{text.strip()[: found.start()]}{original(found[2]).strip()}" if found else text
 
 
 def own_words(text: str) -> str:
     """What the user typed, without what was added below it."""
-    return _ADDED.split(text)[0].strip()
+    return re.split(_ADDED, text)[0].strip()
 
 
 def is_users_answer(text: str) -> bool:
     """Whether the result of a call is what the user said to it."""
-    return bool(_ANSWER.search(text.strip()))
+    return bool(re.search(_ANSWER, text.strip()))
 
 
-_ADDED = re.compile(r'(?:\A|\n\n)<(?:(?:mentioned|command|skill) name="|input>\n)')
+_ADDED = r'(?:\A|\n\n)<(?:(?:mentioned|command|skill) name="|input>\n)'
 """What Joey added for a mention or a command of the user's stands behind their words, and so does what was piped in."""
-_ANSWER = re.compile(r"<(user_message|feedback|answer)>(.*)</\1>\Z", re.DOTALL)
+_ANSWER = r"(?s)<(user_message|feedback|answer)>(.*)</\1>\Z"

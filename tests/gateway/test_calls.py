@@ -104,7 +104,23 @@ async def test_a_model_that_makes_no_call_where_one_is_required_is_asked_again(
 async def test_a_model_that_never_makes_the_required_call_is_an_error(wire: str) -> None:
     got = await post(upstream("No.", "No."), wire, **CHOICES[wire]["required"])
     assert got.status_code == 502
-    assert "no tool call" in got.json()["error"]["message"]
+    assert "made no tool call" in got.json()["error"]["message"]
+
+
+async def test_a_model_that_calls_another_tool_than_the_required_one_is_an_error_with_its_name() -> None:
+    got = await post(upstream(WRITE, WRITE), "chat", **CHOICES["chat"]["one"])
+    assert got.status_code == 502
+    assert "did not call the tool 'list_files'" in got.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_model_that_calls_a_tool_where_none_is_allowed_is_not_reminded_how(wire: str) -> None:
+    model = upstream(LIST, "There are two files.")
+    none: Any = {"type": "none"} if wire == "messages" else "none"
+    got = await collected(model, wire, tool_choice=none)
+    assert (got.calls, got.text) == ([], "There are two files.")
+    note = requests_of(model)[1].messages[-1].content[0].text
+    assert note == "there is no tool 'list_files'. Answer without a tool call."
 
 
 @pytest.mark.parametrize("choice", ["one", "allowed"])
@@ -504,12 +520,21 @@ async def test_without_a_grammar_the_json_is_cut_out_or_asked_for_again(wire: st
 
 
 @pytest.mark.parametrize("wire", WIRES)
+async def test_a_server_that_leaves_out_the_grammar_is_not_believed(wire: str) -> None:
+    model = upstream("No.", 'Sure:\n```json\n{"city": "Paris"}\n```', grammar=True)
+    got = await collected(model, wire, tools=None, stream=True, **FORMATS[wire])
+    assert json.loads(got.text) == {"city": "Paris"}
+    assert all("city" in request.grammar for request in requests_of(model))
+
+
+@pytest.mark.parametrize("wire", WIRES)
 async def test_json_that_breaks_its_schema_is_asked_for_again(wire: str) -> None:
     model = upstream('{"town": "Paris"}', '{"city": "Paris"}')
     got = await collected(model, wire, tools=None, stream=True, **FORMATS[wire])
     assert json.loads(got.text) == {"city": "Paris"}
     note = requests_of(model)[1].messages[-1].content[0].text
     assert "does not match the schema" in note and "city" in note
+    assert "tool" not in note, "there are none"
 
 
 async def test_a_schema_that_nobody_can_check_does_not_cost_the_reply() -> None:

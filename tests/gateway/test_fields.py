@@ -32,7 +32,8 @@ from gateway_kit import (
     whole,
 )
 from joey.app.sources import settings_in_force
-from joey.gateway.opening import UpstreamChoice, open_upstreams
+from joey.gateway.addressed import UpstreamChoice
+from joey.gateway.opening import open_upstreams
 from joey.gateway.stopping import StopSearch
 from joey.gateway.wires.fields import ALL, FIELDS, KNOWN, RequestField
 from joey.testing import Faults, LocalServer, reply

@@ -51,3 +51,17 @@ async def test_a_request_is_shown_while_it_streams(browser: Any) -> None:
         assert await page.evaluate("document.activeElement.dataset.number") == "1", "the keyboard lost its place"
         assert f"{address}/requests/1/replay" in await page.inner_text("#replay")
         assert await page.locator("#wanted b, #wrote i").count() == 0 and problems == []
+
+
+@needs_browser
+async def test_the_page_is_as_wide_as_a_telephone(browser: Any) -> None:
+    async with served(reply("Hello.")) as port, httpx2.AsyncClient(trust_env=False) as client:
+        address = f"http://127.0.0.1:{port}"
+        await client.post(f"{address}{PATHS['chat']}", json=request_body("chat", tools=[]))
+        page = await browser.new_page(viewport={"width": 400, "height": 800})
+        await page.goto(address)
+        await page.wait_for_selector("text=1 recent request")
+        await page.locator("tbody tr").click()
+        await page.locator("#facts", has_text="0 tools;").wait_for()
+        width = await page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 400

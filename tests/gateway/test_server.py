@@ -171,10 +171,42 @@ BEFORE: dict[str, tuple[Scripted, dict[str, int]]] = {
         Failure(400, "This model's maximum context length is 10 tokens", "context_length_exceeded"),
         dict.fromkeys(WIRES, 400),
     ),
-    "page": (RawAnswer((b"<html>",), content_type="text/html"), dict.fromkeys(WIRES, 400)),
+    "page": (RawAnswer((b"<html>",), content_type="text/html"), dict.fromkeys(WIRES, 502)),
     "nonsense": (RawAnswer((b"data: what?\n\n",)), dict.fromkeys(WIRES, 502)),
     "cut at once": (reply("Hello", faults=Faults(cut_after=0)), dict.fromkeys(WIRES, 502)),
 }
+
+
+TOO_LONG_AN_ANSWER = (
+    "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 4096 tokens "
+    "and your request has 100 input tokens (8192 > 4096 - 100)."
+)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_server_with_a_small_window_is_asked_for_a_shorter_answer(wire: str) -> None:
+    async with LocalServer([Failure(400, TOO_LONG_AN_ANSWER), reply("Hello.")]) as server, behind(server) as client:
+        body = request_body(wire)
+        body.pop("max_tokens", None)
+        got = await client.post(PATHS[wire], json=body)
+    assert whole(wire, got.json()).text == "Hello."
+    assert [request.body["max_tokens"] for request in server.requests] == [8192, 3996]
+
+
+async def test_a_conversation_that_leaves_no_room_for_an_answer_is_too_long() -> None:
+    full = TOO_LONG_AN_ANSWER.replace("100", "4000")
+    async with LocalServer([Failure(400, full)]) as server, behind(server) as client:
+        got = await client.post(PATHS["chat"], json=request_body("chat"))
+    assert got.json()["error"]["code"] == "context_length_exceeded", got.text
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_who_names_no_model_is_told_which_one_answered(wire: str) -> None:
+    body = request_body(wire)
+    del body["model"]
+    async with client_of(upstream("Hello.")) as client:
+        assert (await client.post(PATHS[wire], json=body)).json()["model"] == "m"
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -21,9 +21,10 @@ from joey.app.sources import settings_in_force
 from joey.cli import main
 from joey.errors import UsageError
 from joey.gateway import Gateway
+from joey.gateway.addressed import Probed, UpstreamChoice, probe
 from joey.gateway.clients import CLIENTS, Served, launch_of
 from joey.gateway.launching import serve_client
-from joey.gateway.opening import UpstreamChoice, open_upstreams, probe
+from joey.gateway.opening import open_upstreams
 from joey.gateway.serving import PORT, address_of, bound, check_host, serve
 from joey.system.folders import user_folder
 from joey.testing import LocalServer, reply
@@ -129,6 +130,25 @@ async def test_llamacpp_gets_a_grammar_its_window_and_its_slots(tmp_path: Path) 
         (model,) = await asyncio.to_thread(open_upstreams, chosen, settings_in_force(tmp_path))
     assert model.provider.takes_grammar and model.protocol.in_text
     assert (model.context_window, model.slots) == (4096, 2)
+    await model.provider.close()
+
+
+async def test_vllm_gets_a_grammar_and_its_window(tmp_path: Path) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        listed = {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 4096}]}
+        known = {"/version": {"version": "0.12.0"}, "/v1/models": listed}
+        body = json.dumps(known.get(path, {"detail": "Not Found"}))
+        head = f"HTTP/1.1 {200 if path in known else 404} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write((head + body).encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        chosen = UpstreamChoice("m", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        (model,) = await asyncio.to_thread(open_upstreams, chosen, settings_in_force(tmp_path))
+    assert model.provider.takes_grammar and model.context_window == 4096
     await model.provider.close()
 
 
@@ -261,3 +281,34 @@ def test_a_gateway_in_front_of_a_server_loads_nothing_for_models_of_this_machine
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "False\n", done.stderr
+
+
+async def test_a_gateway_in_front_of_a_server_starts_without_settings_and_other_http_clients(tmp_path: Path) -> None:
+    code = """
+import sys
+from joey.cli import command_parser, gateway
+args = command_parser("gateway").parse_args(["--upstream", sys.argv[1], "--model", "m"])
+gateway._gateway(args, None, loopback=True)
+print(sorted({"joey.config", "urllib.request", "email.utils", "importlib.resources", "shutil"} & set(sys.modules)))
+"""
+    async with LocalServer([reply("Hi.")]) as server:
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-c", code, server.url],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "HOME": str(tmp_path)},
+        )
+    assert done.stdout == "[]\n", done.stderr
+
+
+async def test_a_server_that_says_nothing_of_itself_does_not_hold_up_the_start() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        assert await asyncio.to_thread(probe, address, None, timeout=0.05) == Probed()

@@ -200,6 +200,10 @@ def test_a_schema_without_end_is_refused() -> None:
         ("responses", {"input": [{"role": "bot", "content": "x"}]}, "input: the role 'bot' is unknown"),
         ("chat", {"tool_choice": {"type": "function"}}, "tool_choice needs the name of a tool"),
         ("messages", {"tool_choice": {"type": "tool", "name": 5}}, "tool_choice needs the name of a tool"),
+        ("chat", {"messages": []}, "messages must not be empty"),
+        ("chat", {"messages": [{"role": "user"}]}, "messages have no content"),
+        ("responses", {"instructions": "", "input": ""}, "input must not be empty"),
+        ("responses", {"instructions": "", "input": [{"role": "user", "content": ""}]}, "input has no content"),
         *(
             (wire, {"messages": [{"role": "user", "content": content}]}, "each part must be a string or an object")
             for wire in ("chat", "messages")

@@ -188,12 +188,29 @@ def command_parser(name: str) -> argparse.ArgumentParser:
         def error(self, message: str) -> NoReturn:
             raise UsageError(_with_hint(message, self))
 
-    module = importlib.import_module(f"joey.cli.{name}")
-    parser = CommandParser(
-        f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    class HelpText(argparse.RawDescriptionHelpFormatter):
+        """Made for each option, and seldom written: to find the width itself, argparse loads what unpacks archives."""
+
+        def __init__(self, prog: str) -> None:
+            super().__init__(prog, width=width)
+
+    module, width = importlib.import_module(f"joey.cli.{name}"), _help_width()
+    parser = CommandParser(f"joey {name}", description=module.__doc__, formatter_class=HelpText)
     module.configure(parser)
     return parser
+
+
+def _help_width() -> int:
+    """As argparse finds it: two less than $COLUMNS or the terminal."""
+    import contextlib
+    import os
+
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns) - 2
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        return (os.get_terminal_size(sys.__stdout__.fileno()).columns or 80) - 2  # type: ignore[union-attr]
+    return 78
 
 
 def with_command(args: list[str]) -> list[str]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import socket
 
     from joey.gateway.server import Gateway
+    from joey.gateway.upstream import Upstream
 
 CLIENTS = ("claude", "codex", "opencode", "aider")
 APIS = ("chat", "responses", "messages")
@@ -89,14 +90,22 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _gateway(args: argparse.Namespace, key: str | None, *, loopback: bool) -> Gateway:
-    from joey.app.sources import settings_in_force
     from joey.gateway.guard import Guard
-    from joey.gateway.opening import UpstreamChoice, open_upstreams
     from joey.gateway.server import Gateway, GatewayOptions
 
+    return Gateway(_upstreams(args), GatewayOptions(Guard(key, loopback)))
+
+
+def _upstreams(args: argparse.Namespace) -> list[Upstream]:
+    from joey.gateway.addressed import UpstreamChoice, upstream_at
+
     chosen = UpstreamChoice(args.model, args.upstream, args.api, args.protocol, args.grammar, window=args.window)
-    upstreams = open_upstreams(chosen, settings_in_force(Path.cwd()))
-    return Gateway(upstreams, GatewayOptions(Guard(key, loopback)))
+    if chosen.url is not None:  # nothing of it is in the settings, and to read them is a tenth of the start
+        return [upstream_at(chosen.url, chosen)]
+    from joey.app.sources import settings_in_force
+    from joey.gateway.opening import open_upstreams
+
+    return open_upstreams(chosen, settings_in_force(Path.cwd()))
 
 
 def _serve(args: argparse.Namespace, gateway: Gateway, listening: socket.socket, key: str | None) -> int:

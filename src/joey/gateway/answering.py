@@ -15,7 +15,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from joey.gateway.exchange import Exchange
@@ -96,6 +96,8 @@ class WireEndpoint:
         request = self._wire.understood(body, ReadingContext(self._seal, self._replies, headers))
         route = self._find(request)
         upstream = route.upstream
+        if not request.model:
+            request = replace(request, model=upstream.name)
         record.describe(request, upstream.name, upstream.protocol.name)
         writer = self._wire.writer(request, self._replies)
         pending = _Pending(request, route, Exchange(upstream, self._seal), writer, record)
@@ -135,7 +137,7 @@ class WireEndpoint:
         pending.writer.expected_input = estimate(prepared)
         prepared = await exchange.check(prepared)
         async with route.line.turn(record.client, route.wait_for):
-            record.state = "asking"
+            record.state = "answering"
             route.arrived()
             made = exchange.pieces(request, prepared, lambda: new_id(self._wire.call_prefix), record.outcome)
             try:

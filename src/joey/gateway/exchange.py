@@ -16,7 +16,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from joey import protocols
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk
@@ -29,11 +29,11 @@ from joey.gateway.request import ClientRequest
 from joey.gateway.seal import Seal
 from joey.gateway.stopping import until_stop
 from joey.gateway.thinking import ThinkSplitter
-from joey.gateway.upstream import CHARACTERS_PER_TOKEN, Upstream, estimate
+from joey.gateway.upstream import CHARACTERS_PER_TOKEN, MIN_ANSWER, Upstream, estimate
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import Parser
 from joey.protocols.resolve import NATIVE
-from joey.providers import ModelRequest, Provider, ProviderError
+from joey.providers import BadRequestError, ContextTooLongError, ModelRequest, Provider, ProviderError
 from joey.task.rescue import calls_in_text
 from joey.usage import Usage
 
@@ -129,8 +129,7 @@ class Exchange:
         try:
             async with self.upstream.provider_for(request) as provider:
                 job = _Job(request, provider, new_id, outcome)
-                is_sure = request.format is None or self.upstream.holds_to_format(request)
-                made = self._attempts(job, prepared) if is_sure else self._formatted(job, prepared)
+                made = (self._attempts if request.format is None else self._formatted)(job, prepared)
                 if request.stop_sequences:
                     made = until_stop(made, request.stop_sequences, lambda: outcome.usage)
                 async with aclosing(made):
@@ -142,6 +141,7 @@ class Exchange:
     async def _attempts(self, job: _Job, prepared: ModelRequest) -> AsyncGenerator[Piece, None]:
         request, outcome = job.request, job.outcome
         upstream, must_call = self.upstream, self.upstream.must_call(request)
+        tools = request.callable_tools.specs if request.choice.mode != "none" else ()
         for left in range(upstream.retries, -1, -1):
             reader = self._reader(job, may_retry=left > 0)
             before = len(outcome.wrote)
@@ -158,13 +158,9 @@ class Exchange:
             reader.rescue()
             useless = bool(reader.rejected) or (must_call and reader.stop != "length")
             if left and useless and reader.can_retry:
-                prepared = upstream.again(
-                    prepared,
-                    outcome.wrote[before:],
-                    reader.rejected,
-                    request.callable_tools.specs,
-                    several=request.choice.parallel and request.choice.mode != "one",
-                )
+                several = request.choice.parallel and request.choice.mode != "one"
+                correction = upstream.correction(reader.rejected, tools)
+                prepared = upstream.again(prepared, outcome.wrote[before:], correction, tools, several=several)
                 outcome.wrote += "\n"
                 if isinstance(last, TextPiece):
                     yield TextEnd()
@@ -172,7 +168,9 @@ class Exchange:
             for piece in reader.close():
                 yield piece
             if must_call and not reader.finished_calls and reader.end().stop != "length":
-                raise Refusal("upstream", "the model made no tool call, although tool_choice requires one")
+                name = request.callable_tools.tools[0].name if request.choice.mode == "one" else ""
+                what = f"did not call the tool {name!r}" if name else "made no tool call"
+                raise Refusal("upstream", f"the model {what}, although tool_choice requires it")
             yield reader.end()
             return
 
@@ -229,7 +227,7 @@ class Exchange:
         outcome.attempts += 1
         before, start = outcome.usage, len(outcome.wrote)
         try:
-            async with aclosing(job.provider.stream(prepared)) as chunks:
+            async with aclosing(_chunks(job.provider, prepared)) as chunks:
                 async for chunk in chunks:
                     has_called = first_only and reader.finished_calls > 0
                     outcome.note(chunk)
@@ -255,9 +253,24 @@ class Exchange:
             outcome.usage = reader.usage = before + reader.usage
 
     async def _formatted(self, job: _Job, prepared: ModelRequest) -> AsyncGenerator[Piece, None]:
-        """A reply that must be JSON, and may be something else: shown when it is known to be."""
+        """A reply that must be JSON, and may be something else: shown when it is known to be. Under a grammar that is
+        when it begins so: some servers leave out a grammar that they cannot read, without a word."""
+        is_held = self.upstream.holds_to_format(job.request)
         for left in range(self.upstream.retries, -1, -1):
-            pieces = [piece async for piece in self._attempts(job, prepared)]
+            pieces: list[Piece] = []
+            is_shown, is_open = False, is_held
+            async with aclosing(self._attempts(job, prepared)) as made:
+                async for piece in made:
+                    if is_shown:
+                        yield piece
+                        continue
+                    pieces.append(piece)
+                    if is_open and isinstance(piece, TextPiece) and (begin := piece.text.lstrip()):
+                        is_open, is_shown = False, begin.startswith(("{", "["))
+                        for each in pieces if is_shown else ():
+                            yield each
+            if is_shown:
+                return
             text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
             end = pieces[-1]
             assert isinstance(end, ReplyEnd)
@@ -266,7 +279,8 @@ class Exchange:
             if end.stop not in ("tool_calls", "length"):  # patterns of a client may take seconds, for it alone
                 problem = await asyncio.to_thread(what_is_wrong, found, job.request.format)
             if problem and left:
-                prepared = self.upstream.again(prepared, text, [problem], (), several=False)
+                note = f"{problem}. Write the whole reply again: one JSON value and nothing else."
+                prepared = self.upstream.again(prepared, text, note, (), several=False)
                 prepared = self.upstream.held_to_format(prepared, job.request)
                 continue
             for piece in pieces[:-1]:
@@ -277,6 +291,25 @@ class Exchange:
                 yield TextEnd()
             yield end
             return
+
+
+async def _chunks(provider: Provider, prepared: ModelRequest) -> AsyncGenerator[Chunk, None]:
+    """What the model writes. A server that takes the conversation, but not with so long an answer, is asked for a
+    shorter one: clients that name no limit know none. Where no answer is left, the conversation is too long."""
+    try:
+        async with aclosing(provider.stream(prepared)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        return
+    except BadRequestError as error:
+        allowed = error.max_tokens
+        if allowed is None or allowed >= prepared.max_tokens:
+            raise
+        if allowed < MIN_ANSWER:
+            raise ContextTooLongError(error.reason) from error
+    async with aclosing(provider.stream(replace(prepared, max_tokens=allowed))) as chunks:
+        async for chunk in chunks:
+            yield chunk
 
 
 def _is_written(chunk: Chunk) -> bool:

@@ -9,6 +9,8 @@ const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b
 const visible = (text) => String(text).replace(hidden, (letter) =>
   `\u2039U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u203a`);
 
+const many = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
+
 function cell(row, text) {
   const made = document.createElement("td");
   made.textContent = visible(text);
@@ -40,7 +42,7 @@ function show(request) {
   byId("title").textContent = `Request ${request.number}`;
   const facts = [
     `answered by ${request.upstream || "nobody"} in the protocol ${request.protocol || "-"}`,
-    `${request.tool_names.length} tools: ${request.tool_names.join(", ")}`,
+    `${many(request.tool_names.length, "tool")}${request.tool_names.length ? ": " : ""}${request.tool_names.join(", ")}`,
     request.attempts > 1 ? `${request.attempts} attempts` : "",
     request.stop ? `stopped: ${request.stop}` : "",
     request.problem,
@@ -63,7 +65,7 @@ async function refresh() {
     const focused = document.activeElement?.dataset.number;
     byId("requests").replaceChildren(...rows);
     rows.find((row) => row.dataset.number === focused)?.focus();
-    byId("state").textContent = requests.length ? `${requests.length} recent requests` : "No requests yet.";
+    byId("state").textContent = requests.length ? many(requests.length, "recent request") : "No requests yet.";
     if (chosen !== null) show(await load(`requests/${chosen}`));
   } catch (error) {
     byId("state").textContent = `The gateway does not answer (${error.message}).`;

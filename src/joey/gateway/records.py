@@ -25,7 +25,7 @@ MAX_RECORDS = 50
 _MAX_TEXT = 100_000
 _SHOWN_REQUEST = 4_000
 
-RecordState: TypeAlias = Literal["waiting", "asking", "done", "failed", "gone"]
+RecordState: TypeAlias = Literal["waiting", "answering", "done", "failed", "gone"]
 
 
 @dataclass(slots=True, eq=False)

@@ -71,6 +71,8 @@ def from_provider(error: errors.ProviderError, window: int | None = None) -> Ref
             return Refusal("context", f"prompt is too long: {error.reason}{limit}", param="messages")
         case errors.AuthError():
             return Refusal("upstream", f"the model's server refused the gateway's key: {error.reason}")
+        case errors.WrongServerError():
+            return Refusal("upstream", f"the gateway's upstream is not a model's server: {error.reason}")
         case errors.BadRequestError():
             kind: RefusalKind = "not_found" if error.status == 404 else "invalid"
             return Refusal(kind, f"the model's server refused the request: {error.reason}")

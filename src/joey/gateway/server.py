@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import resources
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from joey.errors import UsageError
@@ -217,7 +217,7 @@ async def _not_found(call: HttpCall) -> None:
 
 async def _page(call: HttpCall) -> None:
     name, kind = _PAGE[call.path]
-    text = resources.files("joey.gateway").joinpath(name).read_bytes()
+    text = Path(__file__).with_name(name).read_bytes()
     await call.answer(200, text, kind, **_PAGE_HEADERS)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from email.utils import formatdate
+import time
 from typing import Protocol
 
 from joey.gateway.http import AsgiApp, AsgiMessage, Scope
@@ -150,7 +150,8 @@ def _chunk(body: bytes, *, is_last: bool) -> bytes:
 
 def _head(status: int, lines: list[bytes]) -> bytes:
     first = b"HTTP/1.1 %d %s" % (status, _PHRASES.get(status, b""))
-    return b"\r\n".join([first, b"date: " + formatdate(usegmt=True).encode(), *lines, b"", b""])
+    now = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime())
+    return b"\r\n".join([first, b"date: " + now.encode(), *lines, b"", b""])
 
 
 def plain_answer(status: int, message: str, code: str) -> bytes:

@@ -185,13 +185,18 @@ class Upstream:
         """Whether what comes behind the first call does not count. Native calls end with the reply, all at once."""
         return not request.choice.parallel and bool(request.tools.tools)
 
+    def correction(self, rejected: Sequence[str], tools: Sequence[ToolSpec]) -> str:
+        """What to tell a model whose reply is of no use: what is wrong with it, and how a call of these tools is
+        written. Without tools it is not reminded of calls, which it should not make."""
+        problem = rejected[0].rstrip(".") if rejected else "The reply must be a call of a tool"
+        return f"{problem}. {self.protocol.reminder(tools) if tools else 'Answer without a tool call.'}"
+
     def again(
-        self, request: ModelRequest, wrote: str, rejected: Sequence[str], tools: Sequence[ToolSpec], *, several: bool
+        self, request: ModelRequest, wrote: str, correction: str, tools: Sequence[ToolSpec], *, several: bool
     ) -> ModelRequest:
         """The request after a reply that is of no use: with that reply, and what is wrong with it. A model that
         tried to call a tool, and is held to a grammar, can this time do nothing else."""
-        problem = f"{rejected[0].rstrip('.')}. " if rejected else "The reply must be a call of a tool. "
-        note = Message("user", (TextBlock(f"{problem}{self.protocol.reminder(tools)}"),))
+        note = Message("user", (TextBlock(correction),))
         reply = (Message("assistant", (TextBlock(wrote),)),) if wrote.strip() else ()
         grammar = request.grammar
         if grammar is not None and tools:

@@ -38,7 +38,7 @@ MODE_VARIABLE = "JOEY_DEBUG_PARSER"
 STYLE_VARIABLE = "JOEY_DEBUG_PARSER_STYLE"
 
 _RESET = "\x1b[0m"
-_CONTROL = re.compile(
+_CONTROL = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -136,7 +136,7 @@ def highlight(text: str, style: str) -> str:
 
 def safe(text: str) -> str:
     """The text without control characters; they are shown as escapes."""
-    return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
+    return re.sub(_CONTROL, lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
 def _joined(parts: list[str], style: str) -> str:

@@ -9,7 +9,6 @@ type that speaks of a limit over time; then the status.
 
 from __future__ import annotations
 
-import email.utils
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,6 +78,10 @@ class BadRequestError(ProviderError):
 
     max_tokens: int | None = None
     """With an answer of at most so many tokens it would be taken, if the provider says so."""
+
+
+class WrongServerError(BadRequestError):
+    """What answers at the address is not the API that was asked for."""
 
 
 class ContextTooLongError(BadRequestError):
@@ -274,20 +277,20 @@ def _named(causes: Sequence[BaseException]) -> str:
     return re.sub(r"bytearray\(b(.*)\)", r"\1", text)
 
 
-def redirected(address: str, to: str) -> BadRequestError:
+def redirected(address: str, to: str) -> WrongServerError:
     """The exception for a server that names another one. The conversation and the key go only where the user says."""
     with suppress(ValueError):  # it is shown as it came
         to = urljoin(address, to)
     there = message_in(_without_secrets(to))
     advice = "Use that address, if it is the right one."
-    return BadRequestError(f"{_without_secrets(address)} redirects to {there}", advice=advice)
+    return WrongServerError(f"{_without_secrets(address)} redirects to {there}", advice=advice)
 
 
 def refuse_page(content_type: str | None, address: str) -> None:
     """A web page is no reply: the address is one for people, or a proxy answers in place of the server."""
     if (content_type or "").startswith("text/html"):
         shown = _without_secrets(address)
-        raise BadRequestError(f"{shown} answered with a web page, not with a reply; check the address and its path")
+        raise WrongServerError(f"{shown} answered with a web page, not with a reply; check the address and its path")
 
 
 def _without_secrets(address: str) -> str:
@@ -342,6 +345,8 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
             return max(0.0, seconds) if math.isfinite(seconds) else None
     if now is None or "retry-after" not in lower:
         return None
+    from email.utils import parsedate_to_datetime
+
     with suppress(ValueError, OverflowError):
-        return max(0.0, email.utils.parsedate_to_datetime(lower["retry-after"]).timestamp() - now)
+        return max(0.0, parsedate_to_datetime(lower["retry-after"]).timestamp() - now)
     return None

@@ -370,6 +370,13 @@ class PlainClient:
                     raise
         return await self._answer(await self._connect(), request, max_error)
 
+    async def get(self, path: str, limit: int) -> PlainResponse:
+        """What is at a path, no more of it than `limit`. Raises PlainStatusError for a refusal."""
+        request = f"GET {path} HTTP/1.1\r\n{self._head}\r\n".encode("latin-1")
+        response = await self._answer(await self._connect(), (request,), limit)
+        await response.read(limit)
+        return response
+
     def below(self, path: str) -> str:
         """A path below the address."""
         return f"{self._path}{path}"

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["beyond", "throttled", "answer", "conversation", "key", "refused"]
@@ -47,7 +47,7 @@ class Meaning:
 @functools.cache
 def wordings() -> tuple[Wording, ...]:
     """The table, in the order in which it is searched."""
-    data = tomllib.loads(resources.files("joey.providers").joinpath("wordings.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
     rows = [Wording(**{**row, "pattern": re.compile(row["pattern"], re.IGNORECASE)}) for row in data["wording"]]
     return tuple(sorted(rows, key=lambda row: ORDER.index(row.kind)))
 

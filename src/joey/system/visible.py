@@ -23,12 +23,13 @@ import re
 import sys
 from typing import TextIO
 
-_CONTROL = re.compile(
+# Long patterns are texts, which Python compiles where they are first used, and keeps: most programs start without them.
+_CONTROL = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"
     "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_ESCAPES = re.compile(
+_ESCAPES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links, the clipboard
     r"|\x1b[ -/]+[0-~]|\x1b[0-Z\\`-~]"  # character sets, keypads, resets
@@ -39,7 +40,7 @@ _MAX_ESCAPE = 4096
 
 def visible(text: str) -> str:
     """The text with everything that a terminal would obey, or not show, as a sign."""
-    return _CONTROL.sub(_sign, text.replace("\r\n", "\n"))
+    return re.sub(_CONTROL, _sign, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
@@ -54,7 +55,7 @@ def _sign(found: re.Match[str]) -> str:
 
 def as_on_screen(output: str) -> str:
     """A command's output without its colours and cursor movements; of a line drawn over and over, the last state."""
-    lines = _ESCAPES.sub("", output).replace("\r\n", "\n").split("\n")
+    lines = re.sub(_ESCAPES, "", output).replace("\r\n", "\n").split("\n")
     return visible("\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines))
 
 
@@ -71,7 +72,7 @@ class VisiblePieces:
         if unfinished or text.endswith("\r"):
             cut = unfinished.start() if unfinished else len(text) - 1
             text, self._rest = text[:cut], text[cut:]
-        return visible(_ESCAPES.sub("", text) if self._drop_escapes else text)
+        return visible(re.sub(_ESCAPES, "", text) if self._drop_escapes else text)
 
     def end(self) -> str:
         """What waited for more that did not come."""

@@ -83,7 +83,7 @@ class ChatWire(Wire):
         for message in items(body.get("messages"), "messages"):
             _add(conversation, mapping(message), tools)
         if not conversation.messages and not conversation.system_prompt:
-            raise invalid("messages must not be empty", "messages")
+            raise invalid(f"messages {'have no content' if body.get('messages') else 'must not be empty'}", "messages")
         return ClientRequest(
             model=model_of(body),
             messages=conversation.messages,

@@ -77,7 +77,7 @@ class ResponsesWire(Wire):
         for item in given:
             _add(conversation, mapping(item), tools, context)
         if not conversation.messages and not conversation.system_prompt:
-            raise invalid("input must not be empty", "input")
+            raise invalid(f"input {'has no content' if body.get('input') else 'must not be empty'}", "input")
         included = body.get("include")
         return ClientRequest(
             model=model_of(body),
