@@ -295,6 +295,14 @@ async def test_what_is_to_be_run_is_run_and_its_output_is_shown(tmp_path: Path) 
     assert finished.message == "`python3 fib.py` printed:\n55"
 
 
+async def test_a_command_that_printed_nothing_is_followed_by_one_that_prints_the_answer(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "true"), done("d", "It is 391."),
+                run("s", 'python3 -c "print(17 * 23)"'), done("e", "It is 391."))  # fmt: skip
+    finished = await kit.run("What is 17 times 23?")
+    assert answers(kit)["d"].endswith("printed nothing.\nRun a command that prints what you report.")
+    assert finished.message.startswith("It is 391.")
+
+
 async def test_a_script_that_does_not_print_what_the_model_expected_may_be_written_again(tmp_path: Path) -> None:
     right = "print(*[11, 12, 13])\n"
     script = [write("w1", "a.py", "print(13)\n"), run("r1", "python3 a.py"), done("c", "It prints 11 12 13.")]
@@ -398,6 +406,8 @@ async def test_a_reply_that_runs_away_is_ended_and_made_again(tmp_path: Path) ->
         ("numbers: " + "0, " * 200, True),
         ("for x in y:\n    print(x)\n" * 13 + "for", True),
         ("\n".join(f"row {n}" for n in range(300)), False),
+        ("\n".join(f"line {n % 8} of a song" for n in range(42)), True),
+        ("\n".join(f"line {n % 8} of a song" for n in range(34)), False),
         ("-" * 80 + "\n", False),
     ],
 )

@@ -12,8 +12,8 @@ _BLANK = re.compile(r"(?:\n[ \t]*){8}\Z")
 _ROW = 300
 """Characters with one short period."""
 _MAX_PERIOD = 24
-_MAX_CYCLE = 6
-_ROUNDS = 12
+_SHORT_CYCLE, _MAX_CYCLE = 6, 12
+_ROUNDS, _LONG_ROUNDS = 12, 5
 
 
 def runs_away(tail: str) -> bool:
@@ -32,7 +32,8 @@ def _cycles(tail: str) -> bool:
     """Whether the last lines are the same few, many times; of the first and the last line, only a part may be there."""
     lines = tail.split("\n")[1:-1]
     for length in range(1, _MAX_CYCLE + 1):
-        last = lines[-length * _ROUNDS :]
-        if len(last) == length * _ROUNDS and any(last) and last[length:] == last[:-length]:
+        rounds = _ROUNDS if length <= _SHORT_CYCLE else _LONG_ROUNDS
+        last = lines[-length * rounds :]
+        if len(last) == length * rounds and any(last) and last[length:] == last[:-length]:
             return True
     return False

@@ -323,6 +323,8 @@ class SmallSupervisor(Supervisor):
         if self._steps.intent.writes and self._steps.written:
             self._steps.reopen()
             return Objection(f"{seen}\nThat is not what you report. If it is not what was requested, {_REWRITE}")
+        if not self._steps.runs[-1].output.strip() and not self._steps.is_waived(RUN):
+            return Objection(f"{seen}\nRun a command that prints what you report.", (RUN,))
         return Objection(f"That was not printed. {seen}\nGive the result with exactly that.", ("attempt_completion",))
 
     def _second_opinion(self, claim: str) -> Objection | None:
