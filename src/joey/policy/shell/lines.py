@@ -22,6 +22,7 @@ from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.emitted import emitted_problems
 from joey.policy.shell.facts import (
+    Before,
     changes_files,
     edits_files,
     fact_problems,
@@ -150,6 +151,8 @@ class _Judge:
         """Where commands of the line put links: they lead somewhere else from there."""
         self._committed = False
         """Whether a command of the line may have put files into the repository."""
+        self._removed = False
+        """Whether a command of the line may have removed files, or one that runs at the same time."""
 
     def exactly(self, source: str, here: frozenset[str]) -> Rule | None:
         """The rule that allows just this text, run in just this folder."""
@@ -196,7 +199,7 @@ class _Judge:
     # A plain line
 
     def line(
-        self, commands: Iterable[Command], start: frozenset[str], depth: int, *, has_input: bool = False
+        self, commands: Sequence[Command], start: frozenset[str], depth: int, *, has_input: bool = False
     ) -> list[VerdictPart]:
         """The parts of a plain line; `has_input`: whether all of it is given something to read."""
         parts: list[VerdictPart] = []
@@ -208,6 +211,7 @@ class _Judge:
             if command.joint in (";", "||"):
                 where = _Where(where.here | where.reached, where.reached)
             fed_by = before if _reads_pipe(command) else None
+            self._removed |= _removes_meanwhile(commands, number - 1)
             parts += self._command(command, where.here, depth, fed_by, has_input=has_input)
             if command.name == "cd" and command.joint != "|" and not command.piped_on:
                 moved = self._after_cd(command, where)
@@ -339,7 +343,7 @@ class _Judge:
 
     def _problems(self, run: _Run, rule: Rule | None, table: Program | None, use: Use | None) -> Iterator[str]:
         if self._confined and use is not None:
-            yield from shown_problems(use, self._workspace, self._folders(use, run), added=self._committed)
+            yield from shown_problems(use, self._workspace, self._folders(use, run), self._before)
         if self._anything or self._confined:
             return
         yield from self._matched(run)
@@ -371,12 +375,16 @@ class _Judge:
             elif self._arrived & run.here or not all(map(_is_plain, self._written)):
                 yield f"which names `{word.text}` stands for is only known when the line has run so far"
 
+    @property
+    def _before(self) -> Before:
+        return Before(self._committed, self._removed)
+
     def _all_inside(self, folders: Iterable[str], here: frozenset[str]) -> bool:
         return all(self._workspace.locate(folder, base).inside for folder in folders for base in here)
 
     def _facts(self, run: _Run, use: Use) -> Iterator[str]:
         (name, tool), folders = tool_of(by_name(run.name), use), self._folders(use, run)
-        yield from fact_problems(name, tool, self._workspace, folders, added=self._committed)
+        yield from fact_problems(name, tool, self._workspace, folders, self._before)
         yield from output_problems(name, tool, self._workspace, folders)
         yield from emitted_problems(name, tool, self._workspace, folders)
         if name == "git" and any(makes_repository(self._written, self._workspace, folder) for folder in folders):
@@ -432,6 +440,7 @@ class _Judge:
         if by_name(run.name) == "git":
             self._arrived |= {posixpath.normpath(self._workspace.root)} if changes_files(use) else set()
             self._committed |= edits_files("git", use)
+        self._removed |= _removes(by_name(run.name), use)
         starts = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
@@ -491,6 +500,22 @@ class _Judge:
 
 def _is_plain(path: str) -> bool:
     return PLAIN_NAME.fullmatch(posixpath.basename(path)) is not None
+
+
+def _removes(name: str, use: Use) -> bool:
+    """Whether a command may remove files."""
+    return any(touch == "remove" for touch, _ in use.files) or (name == "git" and changes_files(use))
+
+
+def _removes_meanwhile(commands: Sequence[Command], at: int) -> bool:
+    """Whether one of the commands that this one is piped into, which run at the same time, may remove files."""
+    while commands[at].piped_on and (at := at + 1) < len(commands):
+        name = by_name(commands[at].name)
+        table = table_of(name)
+        use = read_use(table, commands[at].words[1:], name) if table is not None else None
+        if use is None or use.inner or use.code or _removes(name, use):
+            return True
+    return False
 
 
 _RUNS_WORDS = frozenset(
