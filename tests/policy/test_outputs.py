@@ -331,3 +331,40 @@ def test_reading_only_nothing_writes_that_a_rule_names(root: Path, line: str) ->
     assert judge(line, root, rules).decision == "deny"
     for looks in ("gcc --version", "gcc -MM src/a.c", "coverage report", "yarn --version", "tsc --noEmit", "uv tree"):
         assert judge(looks, root, rules).allowed, judge(looks, root, rules).reason
+
+
+REMOVERS = (
+    "find docs -name '*.md' -delete", "find docs -delete", "find docs -exec rm {} +", "find docs -exec rm -r {} ';'",
+    "find docs -print0 | xargs -0 rm", "rm -r docs", "rm -rf ./docs", "git rm -r docs", "git clean -fd docs",
+    "mv docs old", "git mv docs old", "npx rimraf docs", "bash -c 'rm -r docs'", "find docs/sub -delete",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", REMOVERS)
+@pytest.mark.parametrize("name", ["AGENTS.md", ".envrc", ".vscode/tasks.json"])
+def test_a_folder_is_not_removed_together_with_protected_files(root: Path, line: str, name: str) -> None:
+    rules = replace(RULES, allow=("find", "rm", "git", "mv", "npx", "bash"))
+    (root / "docs" / "sub").mkdir(parents=True)
+    (root / "docs" / "sub" / "a.md").write_text("")
+    (root / "node_modules" / ".bin").mkdir(parents=True)
+    (root / "node_modules" / ".bin" / "rimraf").write_text("")
+    assert judge(line, root, rules).allowed, judge(line, root, rules).reason
+    (root / "docs" / "sub" / name).parent.mkdir(exist_ok=True)
+    (root / "docs" / "sub" / name).write_text("")
+    assert "protected files are in it" in judge(line, root, rules).reason
+    assert judge(line, root, rules.changed(writes_protected="deny")).decision == "deny"
+
+
+def test_find_is_held_to_everything_that_is_protected(root: Path) -> None:
+    (root / "docs" / ".github").mkdir(parents=True)
+    assert "protected" in judge("find docs -delete", root, replace(RULES, allow=("find",))).reason
+
+
+def test_what_builds_and_installers_leave_is_removed_unasked(root: Path) -> None:
+    for name in ("target/.fingerprint/x", "node_modules/a/.vscode/x", "build/_deps/a/AGENTS.md", "src/__pycache__/x"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+    (root / "build" / "_deps" / "a" / ".git").mkdir()
+    rules = replace(RULES, allow=("rm", "find"))
+    for line in ("rm -rf target node_modules build", "rm -r src/__pycache__", "find src -name '*.pyc' -delete"):
+        assert judge(line, root, rules).allowed, judge(line, root, rules).reason

@@ -31,6 +31,7 @@ from joey.errors import UsageError
 from joey.policy.credentials import holds_credentials, is_credential, is_system_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
 from joey.policy.links import (
+    NOT_WALKED,
     Backlinks,
     FollowedLinks,
     LinkMeaning,
@@ -43,7 +44,7 @@ from joey.policy.links import (
     without_magic,
 )
 from joey.policy.names import fold_path, visible
-from joey.policy.protected import protecting
+from joey.policy.protected import is_guarded, protecting
 from joey.system.worktree_notes import worktree_around
 
 _ELSEWHERE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
@@ -218,6 +219,23 @@ class Workspace:
         if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
             return meaning
         return replace(meaning, hidden_by=self.locate(path).hidden_by)
+
+    def guarded_below(self, located: Located) -> str | None:
+        """A file or folder below a folder that runs or steers something by itself (`protected.is_guarded`): the name from
+        there. Packages of others and further repositories, which come and go as a whole, are not looked into."""
+        left = _MAX_FOLLOWED
+        for folder, folders, files in os.walk(located.resolved):
+            relative = posixpath.relpath(folder, located.resolved)
+            if not NOT_WALKED.isdisjoint(folder.split("/")) or (relative != "." and ".git" in (*folders, *files)):
+                folders.clear()
+                continue
+            left -= len(folders) + len(files)
+            if left < 0:
+                return "too many files to look at"
+            for name in (*folders, *files):
+                if is_guarded(posixpath.join(folder, name)) or (relative == "." and name == ".git"):
+                    return posixpath.normpath(posixpath.join(relative, name))
+        return None
 
     def links_in(self, located: Located) -> FollowedLinks:
         """Where a program arrives that follows the links below a folder, and those in the folders where they lead. The

@@ -64,12 +64,14 @@ class Files:
         if part.decision != "allow":
             yield replace(part, linked=part.linked or located.led_away)
 
-    def written_below(self, word: Word) -> Iterator[VerdictPart]:
-        """Any file below a folder is written, as by `find DIR -exec mv x {}`: what is protected or hidden counts."""
+    def changed_below(self, touch: Touch, word: Word) -> Iterator[VerdictPart]:
+        """Any file below a folder is written or removed, as by `find DIR -exec mv x {}` and `find DIR -delete`: what is
+        protected or hidden counts."""
         for base in self.bases:
             for path in self._paths(word, base):
                 located = self.workspace.locate(path, base)
-                part, below = self._rewritten(located), self.workspace.below(located)
+                part = self._judged("remove" if touch == "remove" else "rewrite", located)
+                below = self.workspace.below(located)
                 if below.protected:
                     part = part.worse(self.settings.writes_protected, "protected files are in it")
                 if below.hidden_by:
@@ -190,6 +192,8 @@ class Files:
                 part = self._written(located)
                 if part.decision == "allow" and self.workspace.holds_protected(located):
                     return part.worse(self.settings.writes_protected, "it reaches the whole workspace")
+                if part.decision == "allow" and (guarded := self.workspace.guarded_below(located)) is not None:
+                    return part.worse(self.settings.writes_protected, f"protected files are in it ({quoted(guarded)})")
                 hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
                 return part.worse("ask", f"it holds files that {hidden} hides") if hidden else part
             case "run":

@@ -427,8 +427,8 @@ class _Judge:
             yield from self._unconfined(self._not_there_yet(word, run.here | inner, whole=whole))
             if touch == "folder":
                 found = self._files(run.here).touched(touch, word)
-            elif word.below and touch in ("write", "fill", "maybe", "rewrite"):
-                found = files.written_below(word)
+            elif word.below and touch in ("write", "fill", "maybe", "rewrite", "remove"):
+                found = files.changed_below(touch, word)
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
