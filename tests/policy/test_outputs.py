@@ -272,7 +272,7 @@ def test_in_a_full_sandbox_the_walls_hold_it(root: Path) -> None:
 
 
 WRITERS = Settings(
-    reads="allow", writes="allow", allow=("gcc", "javac", "git", "ruff", "tsc", "npx tsc", "python -m ruff")
+    reads="allow", writes="allow", allow=("gcc", "clang", "javac", "git", "ruff", "tsc", "npx tsc", "python -m ruff")
 )
 
 
@@ -282,6 +282,11 @@ WRITERS = Settings(
         ("gcc -S src/a.c", "a.s"),
         ("gcc -c src/*.c", "a.o"),
         ("cd src && gcc a.c", "src/a.out"),
+        ("gcc src/a.h", "src/a.h.gch"),
+        ("gcc -c src/*.h", "src/a.h.gch"),
+        ("gcc -x c-header src/a.c", "src/a.c.gch"),
+        ("clang src/a.h", "src/a.h.pch"),
+        ("gcc -MD src/a.c", "a-a.d"),
         ("javac src/A.java", "src/A.class"),
         ("javac src/A.java", "lib/Imported.class"),
         ("javac -d out src/A.java", "out/A$Inner.class"),
@@ -301,7 +306,17 @@ WRITERS = Settings(
 def test_what_a_program_writes_without_being_told_is_not_written_through_a_link(
     root: Path, line: str, link: str
 ) -> None:
-    for name in ("src/a.c", "src/A.java", "src/t.ts", "lib/x", "out/x", "sg/x", "rf/deep/x", "node_modules/.bin/tsc"):
+    for name in (
+        "src/a.c",
+        "src/a.h",
+        "src/A.java",
+        "src/t.ts",
+        "lib/x",
+        "out/x",
+        "sg/x",
+        "rf/deep/x",
+        "node_modules/.bin/tsc",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("{}")
     (root / "tsconfig.json").write_text("{}")
@@ -331,6 +346,56 @@ def test_reading_only_nothing_writes_that_a_rule_names(root: Path, line: str) ->
     assert judge(line, root, rules).decision == "deny"
     for looks in ("gcc --version", "gcc -MM src/a.c", "coverage report", "yarn --version", "tsc --noEmit", "uv tree"):
         assert judge(looks, root, rules).allowed, judge(looks, root, rules).reason
+
+
+@pytest.mark.parametrize(
+    "line", ["gcc src/a.f90", "gcc -c src/a.adb", "gcc -x ada src/a.c", "gcc -x f95 src/a.c", "gcc src/*", "cc a.go"]
+)
+def test_what_is_compiled_from_another_language_writes_where_its_source_says(root: Path, line: str) -> None:
+    assert "is not known" in judge(line, root, replace(RULES, allow=("gcc", "cc"))).reason
+
+
+FIXERS = [
+    "cargo clippy --fix", "cargo clippy --fix --allow-dirty -- -D warnings", "cargo fix", "cargo fmt", "ruff format",
+    "ruff check --fix", "ruff check --fix-only src", "ruff check --add-noqa", "black src", "isort .", "go fmt ./...",
+    "gofmt -w src", "go vet -fix ./...", "eslint --fix src", "npx eslint --fix src", "prettier --write src",
+    "prettier -w .", "biome check --write", "biome lint --fix src", "rubocop -a", "rubocop --autocorrect-all",
+    "terraform fmt", "uv format", "dotnet format", "python -m black src", "python -m isort src", "jest -u",
+    "jest --updateSnapshot", "npx jest -u", "vitest --update", "playwright test -u", "node --test --test-update-snapshots",
+    "bun test -u", "npm run lint -- --fix", "npm test -- --updateSnapshot", "npm test --updateSnapshot",
+    "pnpm lint --fix", "yarn lint --fix", "stylelint --fix src", "pytest --snapshot-update", "pytest --inline-snapshot=fix",
+    "bash -c 'cargo clippy --fix'", "timeout 60 cargo clippy --fix", "find src -exec eslint --fix {} +", "hatch fmt",
+]  # fmt: skip
+LOOKERS = [
+    "cargo clippy", "cargo fmt --check", "ruff check src", "ruff format --check", "ruff format --diff", "black --check src",
+    "isort --check src", "gofmt -l src", "go vet ./...", "eslint src", "prettier --check src", "biome check src",
+    "rubocop", "terraform fmt -check", "uv format --check", "jest", "npm test", "npm run lint", "pytest -q",
+    "eslint --fix-dry-run src", "cargo test -- --nocapture", "jest --ci", "npm run test:unit -- --watch",
+]  # fmt: skip
+
+
+def test_reading_only_nothing_rewrites_sources_or_what_tests_expect(root: Path) -> None:
+    first = {line.split(" ")[0] for line in (*FIXERS, *LOOKERS)} - {"bash", "timeout"}
+    for tool in ("eslint", "jest"):
+        (root / "node_modules" / ".bin").mkdir(parents=True, exist_ok=True)
+        (root / "node_modules" / ".bin" / tool).write_text("")
+    rules = Settings.for_profile("read-only").changed(allow=(*sorted(first), "go vet -fix", "stylelint *", "bash"))
+    assert [line for line in FIXERS if judge(line, root, rules).decision != "deny"] == []
+    assert [line for line in LOOKERS if not judge(line, root, rules).allowed] == []
+    assert judge("cargo clippy --fix", root, replace(RULES, allow=("cargo",))).allowed, "where edits are allowed"
+
+
+def test_ruff_asks_where_its_configuration_makes_it_rewrite_files(root: Path) -> None:
+    for text, name in (("fix = true", "ruff.toml"), ("fix-only = true", ".ruff.toml"), ("fix=true", "src/ruff.toml")):
+        (root / name).write_text(text)
+        for line in ("ruff check src", "ruff check -n src", "python -m ruff check src"):
+            verdict = judge(line, root, replace(RULES, allow=("ruff", "python -m ruff")))
+            assert "rewrite files" in verdict.reason, (line, name)
+            assert not judge(line, root, Settings.for_profile("read-only").changed(allow=("ruff", "python"))).allowed
+        for line in ("ruff check --diff src", "ruff check --isolated src", "ruff format src", "ruff check --fix src"):
+            assert judge(line, root).allowed, judge(line, root).reason
+        assert judge("ruff check --no-fix src", root).allowed == ("only" not in text)
+        (root / name).unlink()
 
 
 REMOVERS = (

@@ -221,8 +221,8 @@ class Workspace:
         return replace(meaning, hidden_by=self.locate(path).hidden_by)
 
     def guarded_below(self, located: Located) -> str | None:
-        """A file or folder below a folder that runs or steers something by itself (`protected.is_guarded`): the name from
-        there. Packages of others and further repositories, which come and go as a whole, are not looked into."""
+        """A file or folder below a folder that runs or steers something by itself (`protected.is_guarded`), by its name
+        from there. Packages of others and further repositories, which come and go as a whole, are not looked into."""
         left = _MAX_FOLLOWED
         for folder, folders, files in os.walk(located.resolved):
             relative = posixpath.relpath(folder, located.resolved)

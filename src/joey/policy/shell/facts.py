@@ -111,6 +111,14 @@ _EDITS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("build", "compileall", "py_compile"), frozenset({""})),
 }
 """Which subcommands write in the project; an empty one is the program without any."""
+_FIXES = re.compile(
+    r"--?(?:fix(?:-only|-lockfile|-errors|All)?|write|autocorrect(?:-all)?|in-?place|(?:test-)?update-?snapshots?"
+    r"|updateSnapshot|snapshot-update|inline-snapshot|force-regen|regen-all|rewrite)"
+)
+"""Options by which programs of many kinds rewrite sources, or what tests expect."""
+_UPDATES = frozenset({"jest", "vitest", "playwright", "bun"})
+"""Programs for which `-u` and `--update` do."""
+_ONLY_CHECKS = ("--check", "-check", "--verify-no-changes")
 _ONLY_HELPS = ("-v", "--version", "-h", "--help")
 
 
@@ -129,9 +137,16 @@ def edits_files(name: str, use: Use) -> bool:
         return subcommand not in _ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
     if {"tsc", "vue-tsc"} & {name, subcommand}:  # also of `npx`
         return not use.has("--noEmit", *_ONLY_HELPS)
-    if not subcommand and use.has(*_ONLY_HELPS):
+    if (not subcommand and use.has(*_ONLY_HELPS)) or (subcommand in ("fmt", "format") and use.has(*_ONLY_CHECKS)):
         return use.rewrites_all
     return use.rewrites_all or subcommand in _EDITS.get(name, ())
+
+
+def fixes_files(name: str, words: Iterable[str]) -> bool:
+    """Whether the words of a program that runs code of the project, or is not known, tell it to rewrite files, also
+    those that it passes on (`npm run lint -- --fix`)."""
+    options = {word.partition("=")[0] for word in words}
+    return any(map(_FIXES.fullmatch, options)) or (name in _UPDATES and not options.isdisjoint(("-u", "--update")))
 
 
 def changes_files(use: Use) -> bool:

@@ -26,6 +26,7 @@ from joey.policy.shell.facts import (
     changes_files,
     edits_files,
     fact_problems,
+    fixes_files,
     makes_repository,
     name_problems,
     shown_problems,
@@ -306,8 +307,15 @@ class _Judge:
         for problem in self._problems(run, rule, table, use):
             part = part.worse("ask", problem)
         yield part
+        if decision != "deny" and _may_fix(run, table, use):
+            yield from self._edited(run)
         if use is not None and decision != "deny":
             yield from self._effects(use, run, rule)
+
+    def _edited(self, run: _Run) -> Iterator[VerdictPart]:
+        """What follows where a command changes files that its words do not name."""
+        if self._settings.writes == "deny":
+            yield VerdictPart(run.source, "deny", "files may not be changed", None, "path")
 
     # Rules
 
@@ -416,8 +424,8 @@ class _Judge:
 
     def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[VerdictPart]:
         inner = self._folders(use, run)
-        if self._settings.writes == "deny" and edits_files(*tool_of(by_name(run.name), use)):
-            yield VerdictPart(run.source, "deny", "files may not be changed", None, "path")
+        if edits_files(*tool_of(by_name(run.name), use)):
+            yield from self._edited(run)
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch in ("tree", "follow")]
         fills = any(touch == "fill" for touch, _ in use.files)
@@ -500,6 +508,13 @@ class _Judge:
 
 def _is_plain(path: str) -> bool:
     return PLAIN_NAME.fullmatch(posixpath.basename(path)) is not None
+
+
+def _may_fix(run: _Run, table: Program | None, use: Use | None) -> bool:
+    """Whether a command is told to rewrite files. What `git` and `ruff` rewrite is in their tables."""
+    name = by_name(run.name) if use is None else tool_of(by_name(run.name), use)[0]
+    runs_code = table is None or table.project_code or table.subcommands is not None
+    return runs_code and name not in ("git", "ruff") and fixes_files(name, run.texts[1:])
 
 
 def _removes(name: str, use: Use) -> bool:
