@@ -2,8 +2,8 @@
 
 `ruff` keeps a cache where `ruff.toml` says, and rewrites what it checks if that says so; `tsc` writes where
 `tsconfig.json` says (with `--noEmit`, too, if that is incremental), `cargo fmt` rewrites what `Cargo.toml` and an
-attribute `#[path = "…"]` name. Such files are read as far as they are simple. A place outside the workspace, a protected
-one, and whatever cannot be read are problems.
+attribute `#[path = "…"]` name. Such files are read as far as they are simple. A place outside the workspace, a
+protected one, and whatever cannot be read are problems.
 """
 
 from __future__ import annotations
