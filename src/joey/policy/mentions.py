@@ -9,7 +9,7 @@ behind `=`, `:`, `@`, `,` or `;` is looked at as well, and for a tool that may w
 with options (`--file /etc/passwd`).
 
 What an ignore file hides is looked for more closely, since a relative path looks like any word: in every text that is
-not long, each word that has a dot or a slash in it, and in a short one each word (`cat s.key`), if there is such a file;
+not long, each word that has a dot or a slash in it, and in a short one each word (`cat s.key`), if there is one such;
 below every folder that another text names (`{"in": "conf", "show": "s.key"}`); and in a text of one word that has the
 form of a path also where there is none yet. A word in a sentence asks: it may be mentioned and no more.
 """
