@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
-from joey.policy.paths import Located, Workspace
+from joey.policy.paths import TOO_LONG, Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.verdict import Decision, VerdictPart
 from joey.system.addresses import addressed_files, is_address
@@ -102,9 +102,13 @@ def _matching(name: str, places: Workspace) -> Iterable[str]:
 
 
 def _hidden_part(paths: Iterable[str], name: str, places: Workspace) -> Iterator[VerdictPart]:
-    hidden = next((found for path in paths if (found := places.locate(path).hidden_by)), None)
-    if hidden is not None:
-        yield VerdictPart(name, "ask", f"it is listed in {hidden}", hidden, "path")
+    for found in map(places.locate, paths):
+        if found.hidden_by is not None:
+            yield VerdictPart(name, "ask", f"it is listed in {found.hidden_by}", found.hidden_by, "path")
+            return
+        if found.problem == TOO_LONG:
+            yield VerdictPart(quoted(name[:80]), "ask", found.problem, kind="path")
+            return
 
 
 def _in_folders(names: Iterable[str], places: Workspace) -> Iterator[VerdictPart]:

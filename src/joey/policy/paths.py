@@ -26,7 +26,7 @@ from typing import Self
 from pathspec import GitIgnoreSpec
 
 from joey.bounded.files import read_regular
-from joey.bounded.patterns import MAX_LINE, MAX_LINES
+from joey.bounded.patterns import MAX_LINE, MAX_LINES, LinearPattern
 from joey.errors import UsageError
 from joey.policy.credentials import holds_credentials, is_credential, is_system_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
@@ -59,6 +59,10 @@ def resolve(path: str) -> str:
     return follow(path).resolved
 
 
+MAX_PATH, MAX_DEPTH = 4_096, 200
+"""Characters of a path, which is as many as Linux takes, and the names in one. What is beyond is not judged, since each
+folder on the way is looked at with all that is above it."""
+TOO_LONG = "it is longer, or leads through more folders, than a path is judged"
 _PYTHON = re.compile(r"python[\d.]*")
 _MAX_WALK = 10_000
 _MAX_FOLLOWED = 100_000
@@ -153,6 +157,8 @@ class Workspace:
         """Judge a path as a tool would take it, relative to `base` (the root when None)."""
         if not path or "\0" in path:
             return Located(path, path, inside=False, problem="it is empty" if not path else "it holds a NUL character")
+        if len(path) > MAX_PATH or path.count("/") + path.count("\\") > MAX_DEPTH:
+            return Located(path, path, inside=False, problem=TOO_LONG)
         if not self.backlinks:
             return self.snapshot().locate(path, base)
         readings = (self._locate(path, whole) for whole in self._readings(path, base))
@@ -179,7 +185,10 @@ class Workspace:
     def hides(self, path: Path | str) -> bool:
         """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
         rules = any(each.ignore.specs for each in (self, *self.others))
-        return rules and self.recently().locate(str(path)).hidden_by is not None
+        if not rules:
+            return False
+        found = self.recently().locate(str(path))
+        return found.hidden_by is not None or found.problem == TOO_LONG
 
     def join(self, base: str, path: str) -> str:
         """A path from a folder, `~` being the home folder and `~name` somebody else's."""
@@ -199,7 +208,7 @@ class Workspace:
         roots, seen = tuple(dict.fromkeys((self.root, resolve(self.root)))), 0
         for folder, folders, files in os.walk(located.resolved):
             seen += len(folders) + len(files)
-            if seen > _MAX_WALK:
+            if seen > _MAX_WALK or folder.count("/") > MAX_DEPTH:
                 return LinkMeaning("too many files to look at", "too many files to look at")
             for name in (*folders, *files):
                 meaning = self._below(posixpath.join(folder, name), roots)
@@ -484,4 +493,4 @@ def _matching(patterns: tuple[str, ...], path: str) -> str | None:
 
 @cache
 def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
-    return GitIgnoreSpec.from_lines([pattern.casefold() for pattern in patterns])
+    return GitIgnoreSpec.from_lines([pattern.casefold() for pattern in patterns], LinearPattern)

@@ -46,7 +46,9 @@ from joey.system.filenames import quoted
 
 _MAX_DEPTH = 5
 _MAX_COMMANDS, _MAX_FOLDERS, _MAX_LINE = 100, 32, 32 * 1024
-"""How much of a line is judged: commands, folders that one of them may run in, and characters. Beyond that it asks."""
+_MAX_PLACES = 3_000
+"""How much of a line is judged: commands, folders that one of them may run in, characters, and words for files, each in
+every folder where it may be one. Beyond that it asks."""
 _NO_RULE = "no rule names it"
 _NEUTRAL = "it does nothing by itself"
 
@@ -152,6 +154,7 @@ class _Judge:
         """Where commands of the line put links: they lead somewhere else from there."""
         self._committed = False
         """Whether a command of the line may have put files into the repository."""
+        self._places_left = _MAX_PLACES
         self._removed = False
         """Whether a command of the line may have removed files, or one that runs at the same time."""
 
@@ -431,6 +434,10 @@ class _Judge:
         fills = any(touch == "fill" for touch, _ in use.files)
         everything: list[tuple[Touch, Word]] = [("rewrite", Word(self._workspace.root))] if use.rewrites_all else []
         for touch, word in (*use.files, *everything):
+            self._places_left -= len(run.here | inner)
+            if self._places_left < 0:
+                yield VerdictPart(run.source, "ask", "it names too many files to judge each", kind="path")
+                break
             whole = touch in ("follow", "names", "rewrite", "fill") or (touch == "tree" and fills)
             yield from self._unconfined(self._not_there_yet(word, run.here | inner, whole=whole))
             if touch == "folder":
