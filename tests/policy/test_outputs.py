@@ -436,3 +436,70 @@ def test_what_builds_and_installers_leave_is_removed_unasked(root: Path) -> None
     rules = replace(RULES, allow=("rm", "find"))
     for line in ("rm -rf target node_modules build", "rm -r src/__pycache__", "find src -name '*.pyc' -delete"):
         assert judge(line, root, rules).allowed, judge(line, root, rules).reason
+
+
+LATER = [
+    ("cp src/x.json tsconfig.json && tsc", "cp src/x other.txt && tsc"),
+    ("echo x > tsconfig.json; tsc -p .", "echo x > src/new.ts; tsc -p ."),
+    ("mv src/x.json base.json; npx tsc", "mv src/x base.txt; npx tsc"),
+    ("sed -i s/a/b/ tsconfig.*; tsc", "sed -i s/a/b/ src/*.ts; tsc"),
+    ("cp -r src/x . ; tsc", "mkdir x ; tsc"),
+    ("bash -c 'cp src/x.json tsconfig.json'; tsc", "bash -c 'cp src/x y'; tsc"),
+    ("cp src/x.toml ruff.toml; ruff check", "ruff check --fix . && ruff format . && ruff check"),
+    ("cp src/x.toml pyproject.toml; ruff format src", "black . && isort . && ruff check ."),
+    ("cp src/x.toml Cargo.toml; cargo fmt", "git stash && cargo fmt"),
+    ("tee src/lib.rs < src/x; cargo fmt", "git stash && tsc && git stash pop"),
+]
+
+
+@pytest.mark.parametrize(("line", "other"), LATER)
+def test_a_configuration_that_the_line_has_just_written_is_not_the_one_that_was_read(
+    root: Path, line: str, other: str
+) -> None:
+    (root / "tsconfig.json").write_text("{}")
+    (root / "src" / "new.ts").write_text("")
+    (root / "node_modules" / ".bin").mkdir(parents=True)
+    (root / "node_modules" / ".bin" / "tsc").write_text("")
+    tools = ("cp", "mv", "sed", "echo", "bash", "mkdir", "tee", "npx tsc", "git", *PROGRAMS)
+    assert "only known when the line has run so far" in judge(line, root, replace(RULES, allow=tools)).reason
+    assert judge(other, root, replace(RULES, allow=tools)).allowed, judge(
+        other, root, replace(RULES, allow=tools)
+    ).reason
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '{"compilerOptions": {"outDir": "../outside"}, "compilerOptions": {}}',
+        '{"compilerOptions": {"outDir": "../outside", "outdir": "dist"}}',
+        '{"compilerOptions": {"baseUrl": ".."}}',
+        '{"compilerOptions": {"paths": {"@/*": ["./src/*", "../outside/*"]}}}',
+        '{"compilerOptions": {"rootDirs": ["src", "../outside"]}}',
+    ],
+)
+def test_tsc_asks_where_its_configuration_leads_out_in_other_ways(root: Path, config: str) -> None:
+    (root / "tsconfig.json").write_text(config)
+    assert judge("tsc", root).decision == "ask"
+    inside = (
+        '{"compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["./src/*"]}, "rootDirs": ["src"], "outDir": "dist"}}'
+    )
+    (root / "tsconfig.json").write_text(inside)
+    assert judge("tsc", root).allowed, judge("tsc", root).reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls {} +", "ls -l {} ';'", "stat -L {} +", "du {} +", "tree {} +", "readlink -f {} +", "timeout 5 ls {} +"],
+)
+def test_what_links_lead_to_is_not_listed_by_find(root: Path, command: str) -> None:
+    names = ("find", "ls", "stat", "du", "tree", "readlink", "xargs")
+    lines = [f"find src -exec {command}"]
+    lines += [f"find src -print0 | xargs -0 {command.split(' {}')[0]}"]
+    for line in lines:
+        assert judge(line, root, replace(RULES, allow=names)).allowed, judge(
+            line, root, replace(RULES, allow=names)
+        ).reason
+    (root / "src" / "deep").mkdir()
+    (root / "src" / "deep" / "link").symlink_to("../../../outside")
+    for line in lines:
+        assert "a link that leads out" in judge(line, root, replace(RULES, allow=names)).reason

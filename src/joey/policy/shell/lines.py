@@ -34,7 +34,7 @@ from joey.policy.shell.facts import (
 )
 from joey.policy.shell.files import PLAIN_NAME, Files
 from joey.policy.shell.options import Program, Touch, Use, read_use
-from joey.policy.shell.outputs import output_problems
+from joey.policy.shell.outputs import configured_by, output_problems
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
 from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
 from joey.policy.shell.programs.wrappers import listed_below, with_input
@@ -150,6 +150,8 @@ class _Judge:
         """Folders that commands of the line put files into. What is below them, links among it, is not there yet."""
         self._written: set[str] = set()
         """Everything that commands of the line write."""
+        self._unpacked: set[str] = set()
+        """What may be any file in folders that commands of the line copied, moved or unpacked, as a pattern."""
         self._moved_links: set[str] = set()
         """Where commands of the line put links: they lead somewhere else from there."""
         self._committed = False
@@ -398,6 +400,8 @@ class _Judge:
         yield from fact_problems(name, tool, self._workspace, folders, self._before)
         yield from output_problems(name, tool, self._workspace, folders)
         yield from emitted_problems(name, tool, self._workspace, folders)
+        if configured_by(name, tool, (*self._written, *self._unpacked)):
+            yield "where its configuration makes it write is only known when the line has run so far"
         if name == "git" and any(makes_repository(self._written, self._workspace, folder) for folder in folders):
             yield "which repository it uses is only known when the line has run so far"
 
@@ -450,6 +454,7 @@ class _Judge:
         changed = [word for touch, word in (*use.files, *everything) if touch in ("write", "rewrite", "fill", "remove")]
         self._written |= {self._absolute(base, word) for base in run.here | inner for word in changed}
         self._arrived |= (arriving := self._arriving(use, run.here | inner))
+        self._unpacked |= {f"{folder}/*" for folder in arriving}
         if any(self._is_link(base, word) for word in trees for base in run.here | inner):
             self._moved_links |= arriving
         if by_name(run.name) == "git":

@@ -48,6 +48,24 @@ def _program(name: str, use: Use) -> tuple[str, ...]:
 _LOOKED_INTO = frozenset({"ruff", "uv", "tsc", "vue-tsc", "cargo"})
 
 
+_READS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("ruff",): (".toml",),
+    ("uv", "format"): (".toml",),
+    ("tsc",): (".json",),
+    ("vue-tsc",): (".json",),
+    ("cargo", "fmt"): (".toml", ".rs"),
+}
+"""The endings of the configuration that says where a program writes."""
+
+
+def configured_by(name: str, use: Use, written: Iterable[str]) -> bool:
+    """Whether one of the files that a line has written may be the configuration of a command in it."""
+    program = _program(name, use)
+    endings = _READS.get(program[:1]) or _READS.get(program[:2], ())
+    names = (re.split(r"[*?]", posixpath.basename(path)) for path in written if endings)
+    return any(parts[-1].endswith(end) or (parts[1:] and end.endswith(parts[-1])) for parts in names for end in endings)
+
+
 def _place_problem(workspace: Workspace, source: str, value: object) -> str | None:
     """Why something may not be written at the place that a configuration file names, from its own folder."""
     where = quoted(posixpath.relpath(source, workspace.root))
@@ -197,10 +215,17 @@ def _json(text: str | None) -> dict[str, Any] | None:
     """An object with comments and trailing commas, as tsc takes it."""
     try:
         bare = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text or "").lstrip("\ufeff"))
-        table = json.loads(bare)
+        table = json.loads(bare, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
     return table if isinstance(table, dict) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of which tsc reads every member, also one whose name stands there twice. Raises ValueError."""
+    if len({name.casefold() for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands there twice")
+    return dict(pairs)
 
 
 def _config_problems(workspace: Workspace, path: str, table: dict[str, Any] | None) -> Iterator[str]:
@@ -213,7 +238,12 @@ def _config_problems(workspace: Workspace, path: str, table: dict[str, Any] | No
     if packages := [name for name in _listed(table.get("extends", [])) if not _is_file_name(name)]:
         yield f"where the package {quoted(str(packages[0]))} makes tsc write is not known"
     sources = [each for name in ("files", "include") for each in _listed(table.get(name, []))]  # written beside them
-    for value in (*places, *sources):
+    found = {name.casefold(): value for name, value in options.items()}
+    mapped = found["paths"].values() if isinstance(found.get("paths"), dict) else ()
+    roots = [
+        each for value in (found.get("baseurl", []), found.get("rootdirs", []), *mapped) for each in _listed(value)
+    ]
+    for value in (*places, *sources, *roots):
         if problem := _place_problem(workspace, path, value):
             yield problem
 
