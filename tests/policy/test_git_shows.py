@@ -262,3 +262,103 @@ def test_an_ignore_file_holds_in_a_copy_that_is_there(anchored: Path, place: str
     assert not judge(f"grep -r x {place}", anchored, rules).allowed
     assert judge(f"cat {place}/a.txt", anchored, rules).allowed
     assert not workspace.hides("src/top.secret"), "a folder of the workspace's own is no copy"
+
+
+@pytest.fixture
+def swapped(tmp_path: Path) -> Path:
+    """A workspace where `conf` was a folder with a hidden file and is a file now, and a branch is named like a file."""
+    folder = tmp_path / "ws"
+    (folder / "conf").mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "conf" / "key.pem").write_text(f"{SECRET}\n")
+    (folder / "a").write_text("a\n")
+    (folder / "b.py").write_text("b\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "one")
+    git(folder, "rm", "-qr", "conf")
+    (folder / "conf").write_text("conf\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "two")
+    git(folder, "branch", "a")
+    (folder / ".joeyignore").write_text("*.pem\n")
+    return folder
+
+
+WAS_A_FOLDER = [
+    "git log -p -- conf", "git log -p conf", "git log -p -- b.py conf", "git show HEAD~1 -- conf",
+    "git diff HEAD~1 -- conf", "git diff HEAD~1..HEAD conf", "git format-patch --stdout HEAD~1 -- conf",
+    "git archive HEAD~1 conf", "git grep hunter2 HEAD~1 -- conf", "git grep hunter2 HEAD~1:conf",
+    "git log -p -- ./conf", "git -C . log -p -- conf", "git whatchanged -p -- conf", "git log -p HEAD~1 -- conf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WAS_A_FOLDER)
+def test_a_file_that_was_a_folder_is_shown_as_one(swapped: Path, line: str) -> None:
+    for rules in (RULES, Settings.for_profile("plan"), Settings.for_profile("read-only").changed(allow=("git",))):
+        assert not judge(line, swapped, rules).allowed
+    confined = Settings(reads="allow", writes="allow", confined=True)
+    assert judge(line, swapped, confined).decision == "ask", "no sandbox hides the history"
+
+
+def test_so_is_one_that_was_a_folder_in_another_branch_or_in_a_commit_without_a_name(swapped: Path) -> None:
+    git(swapped, "checkout", "-q", "-b", "other")
+    (swapped / "b.py").unlink()
+    (swapped / "b.py").mkdir()
+    (swapped / "b.py" / "key.pem").write_text(SECRET)
+    git(swapped, "add", "b.py")
+    git(swapped, "commit", "-qm", "three")
+    lost = git(swapped, "rev-parse", "HEAD").strip()
+    git(swapped, "checkout", "-q", "main")
+    assert "an ignore file hides" in judge("git log -p --all -- b.py", swapped).reason
+    git(swapped, "branch", "-D", "other")
+    assert judge("git log -p -- b.py", swapped).allowed
+    assert SECRET in git(swapped, "log", "-p", lost, "--", "b.py")
+    for line in (f"git log -p {lost} -- b.py", "git log -p -g -- b.py", f"git diff HEAD..{lost} -- b.py"):
+        assert "an ignore file hides" in judge(line, swapped).reason
+
+
+def test_so_is_one_that_is_still_a_folder_in_the_index(swapped: Path) -> None:
+    git(swapped, "reset", "-q", "--hard", "HEAD~1")
+    (swapped / "conf" / "key.pem").unlink()
+    (swapped / "conf").rmdir()
+    (swapped / "conf").write_text("conf\n")
+    assert SECRET in git(swapped, "diff", "--", "conf")
+    assert not judge("git diff -- conf", swapped).allowed and not judge("git diff conf", swapped).allowed
+    assert judge("git diff -- b.py", swapped).allowed and judge("git diff b.py", swapped).allowed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm a; git log -p a", "git log -p a | rm a", "mv a c && git log -p a", "git mv a c; git show -p a",
+        "git rm a; git log -p a", "bash -c 'rm a'; git log -p a", "rm b.py; git log -p b.py", "git log -p a",
+        "git stash; git log -p b.py", "rm b.py; git show b.py", "find src -delete; git log -p b.py",
+        "git log -p b.py | bash -c 'rm b.py'", "git log -p b.py | xargs rm", "git log -p b.py | cat | rm b.py",
+    ],
+)  # fmt: skip
+def test_a_word_that_is_a_path_only_as_long_as_the_file_is_there_asks(swapped: Path, line: str) -> None:
+    rules = replace(RULES, allow=("git", "rm", "mv", "find", "bash", "xargs", "cat"))
+    assert not judge(line, swapped, rules).allowed
+    assert "branch" not in git(swapped, "log", "-p", "a"), "git refuses a word that is both"
+
+
+@pytest.mark.parametrize("name", ["added", "v1.0-gabc123", "HEAD", "heads/x", "x..y", "stash"])
+def test_so_does_a_word_that_has_the_form_of_a_revision(swapped: Path, name: str) -> None:
+    git(swapped, "branch", "x")
+    git(swapped, "update-ref", "refs/stash", "HEAD")
+    (swapped / name).parent.mkdir(exist_ok=True)
+    (swapped / name).write_text("x\n")
+    assert not judge(f"git log -p {name}", swapped).allowed
+    assert judge(f"git log -p -- {name}", swapped).allowed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git log -p -- a", "git log -p b.py", "git add b.py && git diff --cached b.py", "git diff b.py | head -5",
+        "git log -p main -- b.py", "rm a; git log -p -- b.py", "git show HEAD~1 b.py", "git diff a -- b.py",
+    ],
+)  # fmt: skip
+def test_a_word_that_can_only_be_a_path_does_not(swapped: Path, line: str) -> None:
+    verdict = judge(line, swapped, replace(RULES, allow=("git", "rm", "head")))
+    assert verdict.allowed, verdict.reason

@@ -122,3 +122,62 @@ def test_a_tool_that_reads_may_read_what_is_protected_and_nothing_outside(root: 
 
 def test_more_texts_than_are_looked_at_ask(root: Path) -> None:
     assert called({"items": [f"word{count}" for count in range(3000)]}, root).decision == "ask"
+
+
+@pytest.fixture
+def hiding(root: Path) -> Path:
+    (root / ".joeyignore").write_text("s.key\n/conf/deep.txt\nsecrets\nsecrets/\nvault\n")
+    for name in ("s.key", "conf/deep.txt", "vault", "src/app.py", "sub/x"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("secret")
+    return root
+
+
+@pytest.mark.parametrize("group", ["mcp", "read", "command"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"q": "cat s.key"}, {"target": "s.key"}, {"s.key": "new text"}, {"files": {"s.key": "x"}}, {"q": "cat<s.key"},
+        {"src": "secrets/x"}, {"target": "secrets/new.txt"}, {"q": "cat vault"}, {"a": ["cat", "vault"]},
+        {"q": "vault"},
+        {"q": "python run.py one two three four five six seven s.key"}, {"q": "ls\ncat s.key\n"}, {"q": "cat 's.key'"},
+        {"in": "conf", "show": "deep.txt"}, {"q": "cd conf && cat deep.txt"}, {"in": "conf", "show": "./deep.txt"},
+        {"q": "cat s.*"}, {"q": "cat ./s.ke?"}, {"q": "cat conf/d*"}, {"q": "s%2ekey"}, {"q": "please read s.key."},
+        {"q": "cat src/../s.key"}, {"q": json.dumps({"deep": "cat s.key"})},
+        {"q": "a=$(cat s.key)"},
+    ],
+)  # fmt: skip
+def test_what_is_hidden_is_found_under_any_name_and_among_other_words(hiding: Path, arguments: Any, group: str) -> None:
+    verdict = called(arguments, hiding, group)
+    assert not verdict.allowed and not judge_headless(arguments, hiding)
+    assert ".joeyignore" in verdict.reason, verdict.reason
+
+
+def judge_headless(arguments: Any, root: Path) -> bool:
+    actions = (CallServer("s", "t"), *path_actions("mcp", arguments), *mentioned_paths("mcp", arguments))
+    return judge(actions, ALLOWED, Workspace.of(root), headless=True).allowed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat src/app.py", "key", "the secrets of good prose are many, and no vault keeps them all", "deep.txt",
+        "sub/deep.txt",
+        "https://example.com/s.key", "feature/new", "a.txt", "conf", "import os.path", "*.py", "**bold** words",
+        "s.keys",
+        "Fix the parser. It fails on v1.2.3, e.g. in app.py.", "/api/secrets", "SELECT a.b FROM t", "x" * 9000, "...",
+        "*", "vaults and keys", "me@example.com", "1.5", "src/*.py", "sub", "{}", "[ ]",
+    ],
+)  # fmt: skip
+def test_words_that_hide_nothing_do_not_ask(hiding: Path, text: str) -> None:
+    verdict = called({"query": text, "items": [text, "app.py"], "kind": "plain"}, hiding)
+    assert verdict.allowed, verdict.reason
+
+
+def test_more_words_and_folders_than_are_looked_at_ask(hiding: Path) -> None:
+    assert called({"items": [f"a.{count} b.{count} c.{count}" for count in range(1_900)]}, hiding).decision == "ask"
+    for count in range(30):
+        (hiding / f"folder{count}").mkdir()
+    assert called({"items": [f"folder{count}" for count in range(30)]}, hiding).decision == "ask"
+    (hiding / ".joeyignore").unlink()
+    assert called({"items": [f"folder{count}" for count in range(30)]}, hiding).allowed

@@ -272,7 +272,7 @@ def test_in_a_full_sandbox_the_walls_hold_it(root: Path) -> None:
 
 
 WRITERS = Settings(
-    reads="allow", writes="allow", allow=("gcc", "javac", "git", "ruff", "tsc", "npx tsc", "python -m ruff")
+    reads="allow", writes="allow", allow=("gcc", "clang", "javac", "git", "ruff", "tsc", "npx tsc", "python -m ruff")
 )
 
 
@@ -282,6 +282,11 @@ WRITERS = Settings(
         ("gcc -S src/a.c", "a.s"),
         ("gcc -c src/*.c", "a.o"),
         ("cd src && gcc a.c", "src/a.out"),
+        ("gcc src/a.h", "src/a.h.gch"),
+        ("gcc -c src/*.h", "src/a.h.gch"),
+        ("gcc -x c-header src/a.c", "src/a.c.gch"),
+        ("clang src/a.h", "src/a.h.pch"),
+        ("gcc -MD src/a.c", "a-a.d"),
         ("javac src/A.java", "src/A.class"),
         ("javac src/A.java", "lib/Imported.class"),
         ("javac -d out src/A.java", "out/A$Inner.class"),
@@ -301,7 +306,17 @@ WRITERS = Settings(
 def test_what_a_program_writes_without_being_told_is_not_written_through_a_link(
     root: Path, line: str, link: str
 ) -> None:
-    for name in ("src/a.c", "src/A.java", "src/t.ts", "lib/x", "out/x", "sg/x", "rf/deep/x", "node_modules/.bin/tsc"):
+    for name in (
+        "src/a.c",
+        "src/a.h",
+        "src/A.java",
+        "src/t.ts",
+        "lib/x",
+        "out/x",
+        "sg/x",
+        "rf/deep/x",
+        "node_modules/.bin/tsc",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("{}")
     (root / "tsconfig.json").write_text("{}")
@@ -331,3 +346,162 @@ def test_reading_only_nothing_writes_that_a_rule_names(root: Path, line: str) ->
     assert judge(line, root, rules).decision == "deny"
     for looks in ("gcc --version", "gcc -MM src/a.c", "coverage report", "yarn --version", "tsc --noEmit", "uv tree"):
         assert judge(looks, root, rules).allowed, judge(looks, root, rules).reason
+
+
+@pytest.mark.parametrize(
+    "line", ["gcc src/a.f90", "gcc -c src/a.adb", "gcc -x ada src/a.c", "gcc -x f95 src/a.c", "gcc src/*", "cc a.go"]
+)
+def test_what_is_compiled_from_another_language_writes_where_its_source_says(root: Path, line: str) -> None:
+    assert "is not known" in judge(line, root, replace(RULES, allow=("gcc", "cc"))).reason
+
+
+FIXERS = [
+    "cargo clippy --fix", "cargo clippy --fix --allow-dirty -- -D warnings", "cargo fix", "cargo fmt", "ruff format",
+    "ruff check --fix", "ruff check --fix-only src", "ruff check --add-noqa", "black src", "isort .", "go fmt ./...",
+    "gofmt -w src", "go vet -fix ./...", "eslint --fix src", "npx eslint --fix src", "prettier --write src",
+    "prettier -w .", "biome check --write", "biome lint --fix src", "rubocop -a", "rubocop --autocorrect-all",
+    "terraform fmt", "uv format", "dotnet format", "python -m black src", "python -m isort src", "jest -u",
+    "jest --updateSnapshot", "npx jest -u", "vitest --update", "playwright test -u",
+    "node --test --test-update-snapshots",
+    "bun test -u", "npm run lint -- --fix", "npm test -- --updateSnapshot", "npm test --updateSnapshot",
+    "pnpm lint --fix", "yarn lint --fix", "stylelint --fix src", "pytest --snapshot-update",
+    "pytest --inline-snapshot=fix",
+    "bash -c 'cargo clippy --fix'", "timeout 60 cargo clippy --fix", "find src -exec eslint --fix {} +", "hatch fmt",
+]  # fmt: skip
+LOOKERS = [
+    "cargo clippy", "cargo fmt --check", "ruff check src", "ruff format --check", "ruff format --diff",
+    "black --check src",
+    "isort --check src", "gofmt -l src", "go vet ./...", "eslint src", "prettier --check src", "biome check src",
+    "rubocop", "terraform fmt -check", "uv format --check", "jest", "npm test", "npm run lint", "pytest -q",
+    "eslint --fix-dry-run src", "cargo test -- --nocapture", "jest --ci", "npm run test:unit -- --watch",
+]  # fmt: skip
+
+
+def test_reading_only_nothing_rewrites_sources_or_what_tests_expect(root: Path) -> None:
+    first = {line.split(" ")[0] for line in (*FIXERS, *LOOKERS)} - {"bash", "timeout"}
+    for tool in ("eslint", "jest"):
+        (root / "node_modules" / ".bin").mkdir(parents=True, exist_ok=True)
+        (root / "node_modules" / ".bin" / tool).write_text("")
+    rules = Settings.for_profile("read-only").changed(allow=(*sorted(first), "go vet -fix", "stylelint *", "bash"))
+    assert [line for line in FIXERS if judge(line, root, rules).decision != "deny"] == []
+    assert [line for line in LOOKERS if not judge(line, root, rules).allowed] == []
+    assert judge("cargo clippy --fix", root, replace(RULES, allow=("cargo",))).allowed, "where edits are allowed"
+
+
+def test_ruff_asks_where_its_configuration_makes_it_rewrite_files(root: Path) -> None:
+    for text, name in (("fix = true", "ruff.toml"), ("fix-only = true", ".ruff.toml"), ("fix=true", "src/ruff.toml")):
+        (root / name).write_text(text)
+        for line in ("ruff check src", "ruff check -n src", "python -m ruff check src"):
+            verdict = judge(line, root, replace(RULES, allow=("ruff", "python -m ruff")))
+            assert "rewrite files" in verdict.reason, (line, name)
+            assert not judge(line, root, Settings.for_profile("read-only").changed(allow=("ruff", "python"))).allowed
+        for line in ("ruff check --diff src", "ruff check --isolated src", "ruff format src", "ruff check --fix src"):
+            assert judge(line, root).allowed, judge(line, root).reason
+        assert judge("ruff check --no-fix src", root).allowed == ("only" not in text)
+        (root / name).unlink()
+
+
+REMOVERS = (
+    "find docs -name '*.md' -delete", "find docs -delete", "find docs -exec rm {} +", "find docs -exec rm -r {} ';'",
+    "find docs -print0 | xargs -0 rm", "rm -r docs", "rm -rf ./docs", "git rm -r docs", "git clean -fd docs",
+    "mv docs old", "git mv docs old", "npx rimraf docs", "bash -c 'rm -r docs'", "find docs/sub -delete",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", REMOVERS)
+@pytest.mark.parametrize("name", ["AGENTS.md", ".envrc", ".vscode/tasks.json"])
+def test_a_folder_is_not_removed_together_with_protected_files(root: Path, line: str, name: str) -> None:
+    rules = replace(RULES, allow=("find", "rm", "git", "mv", "npx", "bash"))
+    (root / "docs" / "sub").mkdir(parents=True)
+    (root / "docs" / "sub" / "a.md").write_text("")
+    (root / "node_modules" / ".bin").mkdir(parents=True)
+    (root / "node_modules" / ".bin" / "rimraf").write_text("")
+    assert judge(line, root, rules).allowed, judge(line, root, rules).reason
+    (root / "docs" / "sub" / name).parent.mkdir(exist_ok=True)
+    (root / "docs" / "sub" / name).write_text("")
+    assert "protected files are in it" in judge(line, root, rules).reason
+    assert judge(line, root, rules.changed(writes_protected="deny")).decision == "deny"
+
+
+def test_find_is_held_to_everything_that_is_protected(root: Path) -> None:
+    (root / "docs" / ".github").mkdir(parents=True)
+    assert "protected" in judge("find docs -delete", root, replace(RULES, allow=("find",))).reason
+
+
+def test_what_builds_and_installers_leave_is_removed_unasked(root: Path) -> None:
+    for name in ("target/.fingerprint/x", "node_modules/a/.vscode/x", "build/_deps/a/AGENTS.md", "src/__pycache__/x"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+    (root / "build" / "_deps" / "a" / ".git").mkdir()
+    rules = replace(RULES, allow=("rm", "find"))
+    for line in ("rm -rf target node_modules build", "rm -r src/__pycache__", "find src -name '*.pyc' -delete"):
+        assert judge(line, root, rules).allowed, judge(line, root, rules).reason
+
+
+LATER = [
+    ("cp src/x.json tsconfig.json && tsc", "cp src/x other.txt && tsc"),
+    ("echo x > tsconfig.json; tsc -p .", "echo x > src/new.ts; tsc -p ."),
+    ("mv src/x.json base.json; npx tsc", "mv src/a.ts src/b.ts && npx tsc"),
+    ("sed -i s/a/b/ tsconfig.*; tsc", "sed -i s/a/b/ src/*.ts; tsc"),
+    ("cp -r src/x . ; tsc", "mkdir x ; tsc"),
+    ("mv src/x conf; tsc", "git mv src/a.ts src/b.ts && tsc --noEmit"),
+    ("bash -c 'cp src/x.json tsconfig.json'; tsc", "bash -c 'cp src/x y'; tsc"),
+    ("cp src/x.toml ruff.toml; ruff check", "ruff check --fix . && ruff format . && ruff check"),
+    ("cp src/x.toml pyproject.toml; ruff format src", "black . && isort . && ruff check ."),
+    ("cp src/x.toml Cargo.toml; cargo fmt", "cp src/x y; cargo fmt"),
+    ("tee src/lib.rs < src/x; cargo fmt", "git stash && tsc && git stash pop"),
+]
+
+
+@pytest.mark.parametrize(("line", "other"), LATER)
+def test_a_configuration_that_the_line_has_just_written_is_not_the_one_that_was_read(
+    root: Path, line: str, other: str
+) -> None:
+    (root / "tsconfig.json").write_text("{}")
+    (root / "src" / "new.ts").write_text("")
+    (root / "src" / "a.ts").write_text("")
+    (root / "node_modules" / ".bin").mkdir(parents=True)
+    (root / "node_modules" / ".bin" / "tsc").write_text("")
+    tools = ("cp", "mv", "sed", "echo", "bash", "mkdir", "tee", "npx tsc", "git", *PROGRAMS)
+    assert "only known when the line has run so far" in judge(line, root, replace(RULES, allow=tools)).reason
+    assert judge(other, root, replace(RULES, allow=tools)).allowed, judge(
+        other, root, replace(RULES, allow=tools)
+    ).reason
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '{"compilerOptions": {"outDir": "../outside"}, "compilerOptions": {}}',
+        '{"compilerOptions": {"outDir": "../outside", "outdir": "dist"}}',
+        '{"compilerOptions": {"baseUrl": ".."}}',
+        '{"compilerOptions": {"paths": {"@/*": ["./src/*", "../outside/*"]}}}',
+        '{"compilerOptions": {"rootDirs": ["src", "../outside"]}}',
+    ],
+)
+def test_tsc_asks_where_its_configuration_leads_out_in_other_ways(root: Path, config: str) -> None:
+    (root / "tsconfig.json").write_text(config)
+    assert judge("tsc", root).decision == "ask"
+    inside = (
+        '{"compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["./src/*"]}, "rootDirs": ["src"], "outDir": "dist"}}'
+    )
+    (root / "tsconfig.json").write_text(inside)
+    assert judge("tsc", root).allowed, judge("tsc", root).reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls {} +", "ls -l {} ';'", "stat -L {} +", "du {} +", "tree {} +", "readlink -f {} +", "timeout 5 ls {} +"],
+)
+def test_what_links_lead_to_is_not_listed_by_find(root: Path, command: str) -> None:
+    names = ("find", "ls", "stat", "du", "tree", "readlink", "xargs")
+    lines = [f"find src -exec {command}"]
+    lines += [f"find src -print0 | xargs -0 {command.split(' {}')[0]}"]
+    for line in lines:
+        assert judge(line, root, replace(RULES, allow=names)).allowed, judge(
+            line, root, replace(RULES, allow=names)
+        ).reason
+    (root / "src" / "deep").mkdir()
+    (root / "src" / "deep" / "link").symlink_to("../../../outside")
+    for line in lines:
+        assert "a link that leads out" in judge(line, root, replace(RULES, allow=names)).reason

@@ -107,6 +107,17 @@ CHANGES = {
     "the priority for the disk": "call(251, 1, None, 2 << 13 | 4)",
 }
 """Harmless as they are: each sets what is there already, or what a process that sleeps does not feel."""
+SIGNALS = {
+    "by its thread": "call(234, None, None, 0)",
+    "with a value": (
+        "i = ctypes.create_string_buffer(128)\nctypes.c_int.from_buffer(i, 8).value = -1\ncall(129, None, 18, i)"
+    ),
+    "by a descriptor": (
+        "for pid in victims():\n    fd = libc.syscall(434, pid, 0)\n"
+        f"    if libc.syscall(424, fd, 0, None, 0) == 0: print('{MARK}')"
+    ),
+}
+"""None of them does anything: 0 is no signal, and 18 (SIGCONT) goes to a process that is not stopped."""
 WRITES = [
     Attack("write beside the workspace", f"echo x > $OUT/new && echo {MARK}", exists("outside/new")),
     Attack("append to ~/.bashrc", f"echo evil >> ~/.bashrc && echo {MARK}", differs("home/.bashrc", "# mine\n")),
@@ -154,6 +165,31 @@ WRITES = [
             f"fcntl.ioctl(file, 0x40086602, flags); print('{MARK}')"
         ),
     ),
+    *(
+        Attack(
+            f"{what} outside",
+            python(f"import os; out = os.environ['OUT'] + '/by-call'\n{code}\nprint('{MARK}')"),
+            exists("outside/by-call"),
+        )
+        for what, code in {
+            "make a folder": "os.mkdir(out)",
+            "make a link": "os.symlink('x', out)",
+            "make a pipe": "os.mkfifo(out)",
+            "make a hard link": "os.link('README.md', out)",
+        }.items()
+    ),
+    Attack(
+        "empty a file that is opened for reading",
+        python(f"import os; os.open(os.environ['OUT'] + '/file', os.O_RDONLY | os.O_TRUNC); print('{MARK}')"),
+        differs("outside/file", "somebody's\n"),
+    ),
+    Attack(
+        "open a descriptor again for writing",
+        python(
+            "import os\nfile = os.open(os.environ['OUT'] + '/file', os.O_RDONLY)\n"
+            f"os.open(f'/proc/self/fd/{{file}}', os.O_WRONLY); print('{MARK}')"
+        ),
+    ),
     Attack("delete outside", f"rm -f $OUT/other && echo {MARK}", lambda world: not (world.outside / "other").exists()),
 ]
 SECRETS = [
@@ -170,6 +206,20 @@ SECRETS = [
             f"if libc.inotify_add_watch(libc.inotify_init(), folder, 32) >= 0: print('{MARK}')"
         ),
         partial_stops=False,
+    ),
+    Attack(
+        "open a hidden file by a descriptor for its place",
+        python(
+            "import os\nplace = os.open(os.path.expanduser('~/.ssh/id_ed25519'), os.O_PATH)\n"
+            f"if open(f'/proc/self/fd/{{place}}').read() == '{SECRET}': print('{MARK}')"
+        ),
+    ),
+    Attack(
+        "read from a folder that was opened by its place",
+        python(
+            "import os\nplace = os.open(os.path.expanduser('~/.ssh'), os.O_PATH)\n"
+            f"if os.read(os.open('id_ed25519', os.O_RDONLY, dir_fd=place), 99) == b'{SECRET}': print('{MARK}')"
+        ),
     ),
     Attack("see the size of a hidden file", f"stat -c %s ~/.ssh/id_ed25519 && echo {MARK}", partial_stops=False),
     Attack("read ~/.aws", f"grep -q {SECRET} ~/.aws/credentials && echo {MARK}"),
@@ -240,6 +290,20 @@ PROCESSES = [
         "kill a process of the user's",
         python(f"{FIND_VICTIM}\nfor pid in victims():\n    os.kill(pid, 0); print('{MARK}')"),
     ),
+    *(
+        Attack(f"signal it {how}", python(f"{FIND_VICTIM}\n{OF_VICTIM}\n{code}"))
+        for how, code in SIGNALS.items()
+    ),
+    *(
+        Attack(
+            f"read {name} of a process of the user's",
+            python(f"{FIND_VICTIM}\nfor pid in victims():\n    {how}(f'/proc/{{pid}}/{name}'); print('{MARK}')"),
+        )
+        for name, how in {"maps": "open", "fd/0": "os.readlink", "cwd": "os.listdir", "root": "os.listdir"}.items()
+    ),
+    Attack("set the clock", syscall(227, "0", "ctypes.create_string_buffer(16)", refused="EPERM"), works_bare=False),
+    Attack("adjust the clock", syscall(
+        159, "ctypes.create_string_buffer(b'\\1' + bytes(255), 256)", refused="EPERM"), works_bare=ROOT),
     Attack(
         "trace a process of the user's",
         python(
@@ -489,7 +553,11 @@ def _paths(world: World) -> dict[str, str]:
 
 
 def _put_back(world: World) -> None:
-    for name in ("outside/new", "outside/by-link", "outside/moved", "workspace/.git/hooks/pre-commit", "workspace/mine",
+    by_call = world.outside / "by-call"
+    if by_call.is_dir() and not by_call.is_symlink():
+        by_call.rmdir()
+    for name in ("outside/new", "outside/by-call", "outside/by-link", "outside/moved",
+                 "workspace/.git/hooks/pre-commit", "workspace/mine",
                  "workspace/link", "workspace/keys", "workspace/c", "workspace/big"):  # fmt: skip
         (world.root / name).unlink(missing_ok=True)
     Path(world.variables["TMP_FOLDER"], "planted").unlink(missing_ok=True)

@@ -359,3 +359,34 @@ def test_what_git_s_configuration_names_is_covered_too(world: World) -> None:
     assert world.inside("echo evil > githooks/pre-commit", sandbox=sandbox).code != 0
     assert world.inside("echo evil > inc/settings", sandbox=sandbox).code != 0
     assert world.inside("git status && echo fine > inc/other", sandbox=sandbox).code == 0
+
+
+@pytest.mark.parametrize("level", ["full", "partial"])
+def test_what_is_hidden_stays_hidden_in_a_folder_that_may_be_written(world: World, level: str) -> None:
+    data = world.root / f"data-{level}"
+    for name in ("closed", "open", "deep/closed"):
+        (data / name).mkdir(parents=True)
+        (data / name / "file").write_text(SECRET)
+    config = world.home / ".config"
+    hide = (str(data / "closed"), str(data / "deep/closed"))
+    sandbox = world.open(level, world.walls(writable=(data, config), hide=hide, own=(config / "joey",)))
+    settings = (config / "joey/config.toml").read_text()
+    for place in (data / "closed/file", data / "deep/closed/file", config / "joey/config.toml"):
+        assert SECRET not in world.inside(f"cat {place}", sandbox=sandbox).out
+        assert world.inside(f"echo x >> {place}", sandbox=sandbox).code != 0
+        assert world.inside(f"mv {place.parent} {data}/open/moved", sandbox=sandbox).code != 0
+    assert world.inside(f"cat {data}/open/file && echo x > {data}/open/new", sandbox=sandbox).code == 0
+    assert (config / "joey/config.toml").read_text() == settings
+
+
+@pytest.mark.parametrize("level", ["full", "partial"])
+def test_a_place_of_the_workspace_is_hidden_by_a_setting(world: World, level: str) -> None:
+    place = world.workspace / "deep" / "private"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "file").write_text(SECRET)
+    (world.workspace / "src").mkdir(exist_ok=True)
+    sandbox = world.open(level, world.walls(hide=(str(place),)))
+    assert SECRET not in world.inside("cat deep/private/file", sandbox=sandbox).out
+    assert world.inside("echo 1 > deep/private/file", sandbox=sandbox).code != 0
+    assert world.inside("mv deep other && cat other/private/file", sandbox=sandbox).code != 0
+    assert world.inside("echo 1 > src/new", sandbox=sandbox).code == 0

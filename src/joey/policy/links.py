@@ -35,7 +35,7 @@ MAX_LINKS = 40
 MAX_ENTRIES = 20_000
 """Files and folders that are looked at to find the links of a workspace."""
 _MAX_POINTER = 65_536
-_NOT_WALKED = frozenset(
+NOT_WALKED = frozenset(
     {"node_modules", ".venv", "venv", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache"}
 )
 """Folders of other people's code and of caches: large, full of links, and not where configuration is looked for."""
@@ -117,7 +117,7 @@ def _entries(root: str) -> Iterator[os.DirEntry[str]]:
     folders, left = deque([root]), MAX_ENTRIES
     while folders and left > 0:
         folder = folders.popleft()
-        skipped = _NOT_WALKED_IN_GIT if _of_git(folder, root) else _NOT_WALKED
+        skipped = _NOT_WALKED_IN_GIT if _of_git(folder, root) else NOT_WALKED
         for entry in entries_in(folder):
             left -= 1
             yield entry

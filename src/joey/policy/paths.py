@@ -26,11 +26,12 @@ from typing import Self
 from pathspec import GitIgnoreSpec
 
 from joey.bounded.files import read_regular
-from joey.bounded.patterns import MAX_LINE, MAX_LINES
+from joey.bounded.patterns import MAX_LINE, MAX_LINES, LinearPattern
 from joey.errors import UsageError
 from joey.policy.credentials import holds_credentials, is_credential, is_system_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
 from joey.policy.links import (
+    NOT_WALKED,
     Backlinks,
     FollowedLinks,
     LinkMeaning,
@@ -43,7 +44,7 @@ from joey.policy.links import (
     without_magic,
 )
 from joey.policy.names import fold_path, visible
-from joey.policy.protected import protecting
+from joey.policy.protected import is_guarded, protecting
 from joey.system.worktree_notes import worktree_around
 
 _ELSEWHERE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
@@ -58,6 +59,10 @@ def resolve(path: str) -> str:
     return follow(path).resolved
 
 
+MAX_PATH, MAX_DEPTH = 4_096, 200
+"""Characters of a path, which is as many as Linux takes, and the names in one. What is beyond is not judged, since each
+folder on the way is looked at with all that is above it."""
+TOO_LONG = "it is longer, or leads through more folders, than a path is judged"
 _PYTHON = re.compile(r"python[\d.]*")
 _MAX_WALK = 10_000
 _MAX_FOLLOWED = 100_000
@@ -152,6 +157,8 @@ class Workspace:
         """Judge a path as a tool would take it, relative to `base` (the root when None)."""
         if not path or "\0" in path:
             return Located(path, path, inside=False, problem="it is empty" if not path else "it holds a NUL character")
+        if len(path) > MAX_PATH or path.count("/") + path.count("\\") > MAX_DEPTH:
+            return Located(path, path, inside=False, problem=TOO_LONG)
         if not self.backlinks:
             return self.snapshot().locate(path, base)
         readings = (self._locate(path, whole) for whole in self._readings(path, base))
@@ -178,7 +185,10 @@ class Workspace:
     def hides(self, path: Path | str) -> bool:
         """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
         rules = any(each.ignore.specs for each in (self, *self.others))
-        return rules and self.recently().locate(str(path)).hidden_by is not None
+        if not rules:
+            return False
+        found = self.recently().locate(str(path))
+        return found.hidden_by is not None or found.problem == TOO_LONG
 
     def join(self, base: str, path: str) -> str:
         """A path from a folder, `~` being the home folder and `~name` somebody else's."""
@@ -198,7 +208,7 @@ class Workspace:
         roots, seen = tuple(dict.fromkeys((self.root, resolve(self.root)))), 0
         for folder, folders, files in os.walk(located.resolved):
             seen += len(folders) + len(files)
-            if seen > _MAX_WALK:
+            if seen > _MAX_WALK or folder.count("/") > MAX_DEPTH:
                 return LinkMeaning("too many files to look at", "too many files to look at")
             for name in (*folders, *files):
                 meaning = self._below(posixpath.join(folder, name), roots)
@@ -218,6 +228,23 @@ class Workspace:
         if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
             return meaning
         return replace(meaning, hidden_by=self.locate(path).hidden_by)
+
+    def guarded_below(self, located: Located) -> str | None:
+        """A file or folder below a folder that runs or steers something by itself (`protected.is_guarded`), by its name
+        from there. Packages of others and further repositories, which come and go as a whole, are not looked into."""
+        left = _MAX_FOLLOWED
+        for folder, folders, files in os.walk(located.resolved):
+            relative = posixpath.relpath(folder, located.resolved)
+            if not NOT_WALKED.isdisjoint(folder.split("/")) or (relative != "." and ".git" in (*folders, *files)):
+                folders.clear()
+                continue
+            left -= len(folders) + len(files)
+            if left < 0:
+                return "too many files to look at"
+            for name in (*folders, *files):
+                if is_guarded(posixpath.join(folder, name)) or (relative == "." and name == ".git"):
+                    return posixpath.normpath(posixpath.join(relative, name))
+        return None
 
     def links_in(self, located: Located) -> FollowedLinks:
         """Where a program arrives that follows the links below a folder, and those in the folders where they lead. The
@@ -466,4 +493,4 @@ def _matching(patterns: tuple[str, ...], path: str) -> str | None:
 
 @cache
 def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
-    return GitIgnoreSpec.from_lines([pattern.casefold() for pattern in patterns])
+    return GitIgnoreSpec.from_lines([pattern.casefold() for pattern in patterns], LinearPattern)

@@ -40,6 +40,7 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same numbers on every architecture
 _MSG_CMSG_CLOEXEC = 0x40000000 if sys.platform == "linux" else 0
 _HEADER = 4
+_KIND, _LINK = 0o170000, 0o120000
 _NOWHERE = ("192.0.2.1", 9)
 """An address for documentation: connecting a datagram socket to it sends nothing, and shows if there is a route."""
 
@@ -117,9 +118,12 @@ def _landlock(sizes: tuple[int, int, int], handled: tuple[int, int, int], rules:
     made = _syscall(_LANDLOCK_CREATE, ctypes.byref(ruleset), ctypes.c_size_t(sizes[0]), 0)
     for path, access in rules:
         try:
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             continue  # what is not there needs no rule
+        if os.fstat(place).st_mode & _KIND == _LINK:
+            os.close(place)
+            continue  # what became a link would give the place where it leads
         beneath = _Beneath(access, place)
         _syscall(_LANDLOCK_ADD, made, 1, ctypes.byref(beneath), 0)
         os.close(place)

@@ -1,9 +1,10 @@
 """The sandbox without namespaces: Landlock's rules, where user namespaces are refused (containers, some Ubuntus).
 
 Landlock only adds up what is allowed beneath a place. So everything is allowed to be read but for the way down to what
-is hidden, which is listed entry by entry; and a part of a writable folder cannot be made read-only: `.git/hooks` and
-`.git/config` can be changed here. It also does not see chmod, nor connections to unix sockets on the disk; of those,
-the filter for system calls leaves only pairs where there is no network. What nothing stops is listed by `gaps`.
+is hidden, which is listed entry by entry, in writable folders as well: there nothing new can be made on that way. And a
+part of a writable folder cannot be made read-only: `.git/hooks` and `.git/config` can be changed here. It also does not
+see chmod, nor connections to unix sockets on the disk; of those, the filter for system calls leaves only pairs where
+there is no network. What nothing stops is listed by `gaps`.
 """
 
 from __future__ import annotations
@@ -66,8 +67,13 @@ def rules(walls: Walls, private: Iterable[Path], abi: int) -> LandlockRules:
     own = (*walls.own, user_folder(), state_folder())
     closed, emptied = hidden_places(own, walls.hide, walls.show)
     hidden = frozenset({*closed, *emptied, *map(Path, PRIVATE)})
-    readable = [(each, _READ) for each in _all_but(Path("/"), hidden, (*hidden, Path("/dev")))]
-    writable = [(each, files & ~_MAKE_DEVICES) for each in (*_writable(walls), *private)]
+    readable = [(each, _READ) for each in _all_but(Path("/"), (*hidden, Path("/dev")))]
+    writable = [
+        (each, files & ~_MAKE_DEVICES)
+        for folder in _writable(walls)
+        for each in _all_but(folder, [place for place in hidden if place != folder])
+    ]
+    writable += [(each, files & ~_MAKE_DEVICES) for each in private]
     devices = [(Path("/dev") / name, files) for name in _DEVICES]
     beneath = [(str(path), _applicable(path, access & files)) for path, access in (*readable, *writable, *devices)]
     return LandlockRules(8 if abi < 4 else 16 if abi < 6 else 24, files, scoped, tuple(beneath))
@@ -96,10 +102,10 @@ def _writable(walls: Walls) -> Iterator[Path]:
     if too_broad(root) is None:
         yield root
         yield from (each.path for each in git_folders(root))
-    yield from walls.writable
+    yield from (each.resolve() for each in walls.writable)
 
 
-def _all_but(folder: Path, hidden: frozenset[Path], left_out: Iterable[Path]) -> Iterator[Path]:
+def _all_but(folder: Path, left_out: Iterable[Path]) -> Iterator[Path]:
     """The topmost places that hold nothing of what is left out."""
     inside = [each for each in left_out if each.is_relative_to(folder)]
     if folder in inside:
@@ -108,7 +114,7 @@ def _all_but(folder: Path, hidden: frozenset[Path], left_out: Iterable[Path]) ->
         yield folder
         return
     for child in _children(folder):
-        yield from _all_but(child, hidden, inside)
+        yield from _all_but(child, inside)
 
 
 def _children(folder: Path) -> list[Path]:

@@ -292,11 +292,16 @@ def _stays(mount: Mount, root: Path, hidden: Iterable[Mount]) -> bool:
     return not any(Path(mount.place).is_relative_to(each) for each in closed)
 
 
+def _is_elsewhere(mount: Mount) -> bool:
+    """Whether something else is put in a place. What a descriptor hands over is the place itself."""
+    return isinstance(mount.source, str) and mount.source != mount.place
+
+
 def _hidden(walls: Walls, root: Path, found: Iterable[Mount]) -> Iterator[Mount]:
     own = (*walls.own, user_folder(), state_folder())
     closed, emptied = hidden_places(own, walls.hide, walls.show)
     shown = [root, *(Path(each.place) for each in found if each.kind == "write")]
-    replaced = [Path(each.place) for each in found if each.kind == "write" and each.source != each.place]
+    replaced = [Path(each.place) for each in found if each.kind == "write" and _is_elsewhere(each)]
     for kind, places in (("closed", closed), ("empty", emptied)):
         for place in places:
             if place in shown or any(place.is_relative_to(each) for each in replaced if each != root):

@@ -26,8 +26,8 @@ _PATH_NAME = re.compile(
     r"(?i:(.*[_-])?(path|file|file_?name|filepath|dir|directory|folder|source|destination)s?)|.*(Path|File|Dir)s?",
     re.DOTALL,
 )
-_PATH_KEY = re.compile(r"[/\\~]|\.\.")
-"""A name of an argument that may be a path itself."""
+_PATH_KEY = re.compile(r"[/\\~.]")
+"""A name of an argument that may be a path itself, as in a table of files and what is to be written in each."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _MAX_LAYERS = 3
 """Of JSON in texts of JSON."""

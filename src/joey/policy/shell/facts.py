@@ -12,10 +12,11 @@ import posixpath
 import re
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
+from joey.policy.shell.history import has_replacements, may_be_revision, was_folder
 from joey.policy.shell.options import Use
 from joey.policy.shell.plain import Word
 from joey.policy.shell.programs.git_files import may_restrict
@@ -40,8 +41,18 @@ _RUNS: dict[str, tuple[str, ...]] = {
 environment in which looking does not write the index (`joey.system.git.quiet_git_environment`)."""
 
 
-def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str], *, added: bool) -> Iterator[str]:
-    """Why a command that the tables understand may do more in these folders; `added`: see `shown_problems`."""
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What the commands of a line before this one, or beside it in a pipe, may have done."""
+
+    added: bool = False
+    """They may have put files into the repository."""
+    removed: bool = False
+    """Files may be gone, so that a word that names one is not taken for it any more."""
+
+
+def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str], before: Before) -> Iterator[str]:
+    """Why a command that the tables understand may do more in these folders."""
     for folder in sorted(folders):
         if name == "git":
             yield from _repository(workspace, folder)
@@ -49,7 +60,7 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
             yield from _remotes(use, workspace, folder)
     if name == "git" and use.path[:1] == ("stash",) and use.has("-u", "--include-untracked"):
         yield from (f"it would stash `{each}` if git does not track it" for each in _ignore_files(workspace))
-    yield from shown_problems(use, workspace, folders, added=added)
+    yield from shown_problems(use, workspace, folders, before)
 
 
 def name_problems(use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
@@ -100,6 +111,14 @@ _EDITS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("build", "compileall", "py_compile"), frozenset({""})),
 }
 """Which subcommands write in the project; an empty one is the program without any."""
+_FIXES = re.compile(
+    r"--?(?:fix(?:-only|-lockfile|-errors|All)?|write|autocorrect(?:-all)?|in-?place|(?:test-)?update-?snapshots?"
+    r"|updateSnapshot|snapshot-update|inline-snapshot|force-regen|regen-all|rewrite)"
+)
+"""Options by which programs of many kinds rewrite sources, or what tests expect."""
+_UPDATES = frozenset({"jest", "vitest", "playwright", "bun"})
+"""Programs for which `-u` and `--update` do."""
+_ONLY_CHECKS = ("--check", "-check", "--verify-no-changes")
 _ONLY_HELPS = ("-v", "--version", "-h", "--help")
 
 
@@ -118,9 +137,16 @@ def edits_files(name: str, use: Use) -> bool:
         return subcommand not in _ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
     if {"tsc", "vue-tsc"} & {name, subcommand}:  # also of `npx`
         return not use.has("--noEmit", *_ONLY_HELPS)
-    if not subcommand and use.has(*_ONLY_HELPS):
+    if (not subcommand and use.has(*_ONLY_HELPS)) or (subcommand in ("fmt", "format") and use.has(*_ONLY_CHECKS)):
         return use.rewrites_all
     return use.rewrites_all or subcommand in _EDITS.get(name, ())
+
+
+def fixes_files(name: str, words: Iterable[str]) -> bool:
+    """Whether the words of a program that runs code of the project, or is not known, tell it to rewrite files, also
+    those that it passes on (`npm run lint -- --fix`)."""
+    options = {word.partition("=")[0] for word in words}
+    return any(map(_FIXES.fullmatch, options)) or (name in _UPDATES and not options.isdisjoint(("-u", "--update")))
 
 
 def changes_files(use: Use) -> bool:
@@ -164,19 +190,19 @@ def _ignore_files(workspace: Workspace) -> list[str]:
     return [name for name in NAMES if workspace.exists(posixpath.join(workspace.root, name))]
 
 
-def _only(use: Use, workspace: Workspace, folders: Iterable[str]) -> list[Word] | None:
+def _only(use: Use, workspace: Workspace, folders: Iterable[str], before: Before) -> list[Word] | None:
     """The paths of which alone something is shown; None if it may be any. Words without `--` that name files which are
-    there are paths: git takes such a word for one, or refuses it. In another folder the same word may be a tag."""
+    there are paths: git takes such a word for one, or refuses it. In another folder the same word may be a tag, and in
+    any if the file is gone by then."""
     if use.widens or use.only is not None or use.separated is not None:
         return None if use.widens else use.only
     words = use.operands[1:] if use.path[:1] == ("grep",) else use.operands
-    named = [word for word in words if all(workspace.exists(posixpath.join(each, word.text)) for each in folders)]
+    named = [word for word in words if _is_path(use, workspace, folders, word.text, before)]
     return named if named and may_restrict(words) else None
 
 
-def shown_problems(use: Use, workspace: Workspace, folders: Iterable[str], *, added: bool) -> Iterator[str]:
-    """Why git may show what an ignore file hides; no sandbox hides what is in a repository. `added`: the line may have
-    put files into the repository before."""
+def shown_problems(use: Use, workspace: Workspace, folders: Iterable[str], before: Before) -> Iterator[str]:
+    """Why git may show what an ignore file hides; no sandbox hides what is in a repository."""
     if use.from_top and not workspace.exists(posixpath.join(workspace.root, ".git")):
         yield "the repository is larger than the workspace"
     if not workspace.ignore.specs:
@@ -184,35 +210,57 @@ def shown_problems(use: Use, workspace: Workspace, folders: Iterable[str], *, ad
     if use.path[:2] == ("worktree", "add"):
         yield "it makes a copy of files that an ignore file may hide"
     for name in use.objects:
-        if not _is_branch(workspace, name) and not _is_path(use, workspace, folders, name):
+        if not _is_branch(workspace, name) and not _is_path(use, workspace, folders, name, before):
             yield f"`{name}` may be a file of the history that an ignore file hides"
     if not use.shows:
         return
-    only = _only(use, workspace, folders)
+    only = _only(use, workspace, folders, before)
     places = None if only is None else _places(use, workspace, folders, only)
-    untracked = only is None and (added or use.has("--untracked"))
-    if use.shows == "history":
-        if places is None or any(workspace.ignore.may_hide_below(place) for place in places):
-            yield "it may show files of the history that an ignore file hides; name the files that you want (`-- a.py`)"
-    elif _tracks_hidden(workspace, places) or (untracked and workspace.below(workspace.locate(".")).hidden_by):
+    untracked = only is None and (before.added or use.has("--untracked"))
+    looks_here = use.shows == "worktree" or use.path[:1] in (("diff",), ("diff-index",))
+    if use.shows == "history" and _shows_history(use, workspace, only or (), places):
+        yield "it may show files of the history that an ignore file hides; name the files that you want (`-- a.py`)"
+    elif looks_here and (
+        _tracks_hidden(workspace, places) or (untracked and workspace.below(workspace.locate(".")).hidden_by)
+    ):
         yield "it may show files that an ignore file hides; name the paths that you want (`-- src`)"
 
 
+def _shows_history(use: Use, workspace: Workspace, only: Iterable[Word], places: list[str] | None) -> bool:
+    """Whether one of these places may have held a hidden file: a folder, what is not there, or what was a folder."""
+    if places is None:
+        return True
+    held = [place for place in places if workspace.ignore.may_hide_below(place)]
+    paths = [posixpath.join(workspace.root, place) for place in held]
+    if any(workspace.is_folder(path) or not workspace.exists(path) for path in paths):
+        return True
+    if not held:
+        return False
+    common = _common_folder(workspace, posixpath.join(workspace.root, ".git"))
+    logs = use.has("-g", "--walk-reflogs", "--reflog") or use.path[:1] in (("reflog",), ("stash",))
+    if logs or (common is not None and has_replacements(common, workspace)):
+        return True
+    words = use.operands if use.separated is None else use.operands[: use.separated]
+    return was_folder(workspace, held, [word.text for word in words if word not in only])
+
+
 def _places(use: Use, workspace: Workspace, folders: Iterable[str], only: Iterable[Word]) -> list[str]:
-    """The folders among paths, from the root of the workspace; what is not there may have been a folder."""
+    """These paths from the root of the workspace, wherever the command may run."""
     bases = {*folders, *([workspace.root] if use.from_top else [])}
-    paths = (posixpath.normpath(posixpath.join(base, word.text)) for base in bases for word in only)
-    unclear = (path for path in paths if workspace.is_folder(path) or not workspace.exists(path))
-    return [posixpath.relpath(path, workspace.root) for path in unclear]
+    paths = {posixpath.normpath(posixpath.join(base, word.text)) for base in bases for word in only}
+    return sorted(posixpath.relpath(path, workspace.root) for path in paths)
 
 
-def _is_path(use: Use, workspace: Workspace, folders: Iterable[str], name: str) -> bool:
-    """Whether git takes a word for a path, or refuses it as one that could be a revision as well."""
-    return (
-        use.separated is None
-        and use.path[:1] != ("cat-file",)
-        and all(workspace.exists(posixpath.join(folder, name)) for folder in folders)
-    )
+def _is_path(use: Use, workspace: Workspace, folders: Iterable[str], name: str, before: Before) -> bool:
+    """Whether git takes a word for a path. One that may be a revision as well it refuses, or shows if the file is gone
+    when it looks."""
+    if use.separated is not None or use.path[:1] == ("cat-file",) or before.removed:
+        return False
+    if not all(workspace.exists(posixpath.join(folder, name)) for folder in folders):
+        return False
+    place = posixpath.join(workspace.root, ".git")
+    found = (_common_folder(workspace, place), _git_folder(workspace, place))
+    return not may_be_revision(name, filter(None, found), workspace)
 
 
 def _is_branch(workspace: Workspace, name: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from joey.policy.links import FollowedLinks
-from joey.policy.paths import Located, Workspace
+from joey.policy.paths import TOO_LONG, Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.options import Touch
 from joey.policy.shell.plain import Word
@@ -23,6 +23,8 @@ from joey.system.filenames import quoted
 
 _MAX_COPIED = 5_000
 """Files that a copy writes over, of which each is judged."""
+_MAX_NAMED = 2_000
+"""Words and parts of words that are looked at in case they are paths."""
 PLAIN_NAME = re.compile(r"[\w.][\w.,+ /-]*")
 """Names of files that are nothing else to any program."""
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
@@ -64,12 +66,14 @@ class Files:
         if part.decision != "allow":
             yield replace(part, linked=part.linked or located.led_away)
 
-    def written_below(self, word: Word) -> Iterator[VerdictPart]:
-        """Any file below a folder is written, as by `find DIR -exec mv x {}`: what is protected or hidden counts."""
+    def changed_below(self, touch: Touch, word: Word) -> Iterator[VerdictPart]:
+        """Any file below a folder is written or removed, as by `find DIR -exec mv x {}` and `find DIR -delete`: what is
+        protected or hidden counts."""
         for base in self.bases:
             for path in self._paths(word, base):
                 located = self.workspace.locate(path, base)
-                part, below = self._rewritten(located), self.workspace.below(located)
+                part = self._judged("remove" if touch == "remove" else "rewrite", located)
+                below = self.workspace.below(located)
                 if below.protected:
                     part = part.worse(self.settings.writes_protected, "protected files are in it")
                 if below.hidden_by:
@@ -127,10 +131,18 @@ class Files:
         """Words that name what an ignore file hides, whatever the program does with them (`--file=.env`, `@.env`)."""
         if not self.workspace.ignore.specs:
             return
+        left = _MAX_NAMED
         for word in words:
             for name in dict.fromkeys((word, *re.split(r"[=:@,]", word))):
                 for base in self.bases if name and not name.startswith("-") else ():
+                    left -= 1
+                    if left < 0:
+                        yield VerdictPart(word[:80], "ask", "it has too many words to see which are paths", kind="path")
+                        return
                     located = self.workspace.locate(name, base)
+                    if located.problem == TOO_LONG and self.workspace.exists(self.workspace.join(base, name)):
+                        yield VerdictPart(name[:80], "ask", TOO_LONG, kind="path")
+                        return
                     if located.hidden_by and self._is_file(name, located):
                         yield VerdictPart(
                             name, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path"
@@ -139,8 +151,9 @@ class Files:
 
     def led_away(self, words: Sequence[str]) -> Iterator[VerdictPart]:
         """Words that name something in the workspace from where links lead away, whatever is done with them."""
-        for word in words:
-            names = [name for name in dict.fromkeys((word, *re.split(r"[=:@,]", word))) if name and "\0" not in name]
+        for word in words[:_MAX_NAMED]:
+            parts = dict.fromkeys((word, *re.split(r"[=:@,]", word, maxsplit=_MAX_NAMED)))
+            names = [name for name in parts if name and "\0" not in name]
             for base, name in ((base, name) for base in self.bases for name in names):
                 if not self.workspace.exists(self.workspace.join(base, name)):
                     continue
@@ -190,6 +203,8 @@ class Files:
                 part = self._written(located)
                 if part.decision == "allow" and self.workspace.holds_protected(located):
                     return part.worse(self.settings.writes_protected, "it reaches the whole workspace")
+                if part.decision == "allow" and (guarded := self.workspace.guarded_below(located)) is not None:
+                    return part.worse(self.settings.writes_protected, f"protected files are in it ({quoted(guarded)})")
                 hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
                 return part.worse("ask", f"it holds files that {hidden} hides") if hidden else part
             case "run":

@@ -22,9 +22,11 @@ from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.emitted import emitted_problems
 from joey.policy.shell.facts import (
+    Before,
     changes_files,
     edits_files,
     fact_problems,
+    fixes_files,
     makes_repository,
     name_problems,
     shown_problems,
@@ -32,7 +34,7 @@ from joey.policy.shell.facts import (
 )
 from joey.policy.shell.files import PLAIN_NAME, Files
 from joey.policy.shell.options import Program, Touch, Use, read_use
-from joey.policy.shell.outputs import output_problems
+from joey.policy.shell.outputs import configured_by, output_problems
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
 from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
 from joey.policy.shell.programs.wrappers import listed_below, with_input
@@ -44,7 +46,9 @@ from joey.system.filenames import quoted
 
 _MAX_DEPTH = 5
 _MAX_COMMANDS, _MAX_FOLDERS, _MAX_LINE = 100, 32, 32 * 1024
-"""How much of a line is judged: commands, folders that one of them may run in, and characters. Beyond that it asks."""
+_MAX_PLACES = 3_000
+"""How much of a line is judged: commands, folders that one of them may run in, characters, and words for files, each in
+every folder where it may be one. Beyond that it asks."""
 _NO_RULE = "no rule names it"
 _NEUTRAL = "it does nothing by itself"
 
@@ -146,10 +150,15 @@ class _Judge:
         """Folders that commands of the line put files into. What is below them, links among it, is not there yet."""
         self._written: set[str] = set()
         """Everything that commands of the line write."""
+        self._unpacked: set[str] = set()
+        """What may be any file in folders that commands of the line copied, moved or unpacked, as a pattern."""
         self._moved_links: set[str] = set()
         """Where commands of the line put links: they lead somewhere else from there."""
         self._committed = False
         """Whether a command of the line may have put files into the repository."""
+        self._places_left = _MAX_PLACES
+        self._removed = False
+        """Whether a command of the line may have removed files, or one that runs at the same time."""
 
     def exactly(self, source: str, here: frozenset[str]) -> Rule | None:
         """The rule that allows just this text, run in just this folder."""
@@ -196,7 +205,7 @@ class _Judge:
     # A plain line
 
     def line(
-        self, commands: Iterable[Command], start: frozenset[str], depth: int, *, has_input: bool = False
+        self, commands: Sequence[Command], start: frozenset[str], depth: int, *, has_input: bool = False
     ) -> list[VerdictPart]:
         """The parts of a plain line; `has_input`: whether all of it is given something to read."""
         parts: list[VerdictPart] = []
@@ -208,6 +217,7 @@ class _Judge:
             if command.joint in (";", "||"):
                 where = _Where(where.here | where.reached, where.reached)
             fed_by = before if _reads_pipe(command) else None
+            self._removed |= _removes_meanwhile(commands, number - 1)
             parts += self._command(command, where.here, depth, fed_by, has_input=has_input)
             if command.name == "cd" and command.joint != "|" and not command.piped_on:
                 moved = self._after_cd(command, where)
@@ -302,8 +312,15 @@ class _Judge:
         for problem in self._problems(run, rule, table, use):
             part = part.worse("ask", problem)
         yield part
+        if decision != "deny" and _may_fix(run, table, use):
+            yield from self._edited(run)
         if use is not None and decision != "deny":
             yield from self._effects(use, run, rule)
+
+    def _edited(self, run: _Run) -> Iterator[VerdictPart]:
+        """What follows where a command changes files that its words do not name."""
+        if self._settings.writes == "deny":
+            yield VerdictPart(run.source, "deny", "files may not be changed", None, "path")
 
     # Rules
 
@@ -339,7 +356,7 @@ class _Judge:
 
     def _problems(self, run: _Run, rule: Rule | None, table: Program | None, use: Use | None) -> Iterator[str]:
         if self._confined and use is not None:
-            yield from shown_problems(use, self._workspace, self._folders(use, run), added=self._committed)
+            yield from shown_problems(use, self._workspace, self._folders(use, run), self._before)
         if self._anything or self._confined:
             return
         yield from self._matched(run)
@@ -371,14 +388,20 @@ class _Judge:
             elif self._arrived & run.here or not all(map(_is_plain, self._written)):
                 yield f"which names `{word.text}` stands for is only known when the line has run so far"
 
+    @property
+    def _before(self) -> Before:
+        return Before(self._committed, self._removed)
+
     def _all_inside(self, folders: Iterable[str], here: frozenset[str]) -> bool:
         return all(self._workspace.locate(folder, base).inside for folder in folders for base in here)
 
     def _facts(self, run: _Run, use: Use) -> Iterator[str]:
         (name, tool), folders = tool_of(by_name(run.name), use), self._folders(use, run)
-        yield from fact_problems(name, tool, self._workspace, folders, added=self._committed)
+        yield from fact_problems(name, tool, self._workspace, folders, self._before)
         yield from output_problems(name, tool, self._workspace, folders)
         yield from emitted_problems(name, tool, self._workspace, folders)
+        if configured_by(name, tool, (*self._written, *self._unpacked)):
+            yield "where its configuration makes it write is only known when the line has run so far"
         if name == "git" and any(makes_repository(self._written, self._workspace, folder) for folder in folders):
             yield "which repository it uses is only known when the line has run so far"
 
@@ -408,30 +431,37 @@ class _Judge:
 
     def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[VerdictPart]:
         inner = self._folders(use, run)
-        if self._settings.writes == "deny" and edits_files(*tool_of(by_name(run.name), use)):
-            yield VerdictPart(run.source, "deny", "files may not be changed", None, "path")
+        if edits_files(*tool_of(by_name(run.name), use)):
+            yield from self._edited(run)
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch in ("tree", "follow")]
         fills = any(touch == "fill" for touch, _ in use.files)
         everything: list[tuple[Touch, Word]] = [("rewrite", Word(self._workspace.root))] if use.rewrites_all else []
         for touch, word in (*use.files, *everything):
+            self._places_left -= len(run.here | inner)
+            if self._places_left < 0:
+                yield VerdictPart(run.source, "ask", "it names too many files to judge each", kind="path")
+                break
             whole = touch in ("follow", "names", "rewrite", "fill") or (touch == "tree" and fills)
             yield from self._unconfined(self._not_there_yet(word, run.here | inner, whole=whole))
             if touch == "folder":
                 found = self._files(run.here).touched(touch, word)
-            elif word.below and touch in ("write", "fill", "maybe", "rewrite"):
-                found = files.written_below(word)
+            elif word.below and touch in ("write", "fill", "maybe", "rewrite", "remove"):
+                found = files.changed_below(touch, word)
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
         changed = [word for touch, word in (*use.files, *everything) if touch in ("write", "rewrite", "fill", "remove")]
         self._written |= {self._absolute(base, word) for base in run.here | inner for word in changed}
         self._arrived |= (arriving := self._arriving(use, run.here | inner))
+        if not trees or any(self._may_be_folder(base, word) for word in trees for base in run.here | inner):
+            self._unpacked |= {f"{folder}/*" for folder in arriving}
         if any(self._is_link(base, word) for word in trees for base in run.here | inner):
             self._moved_links |= arriving
         if by_name(run.name) == "git":
             self._arrived |= {posixpath.normpath(self._workspace.root)} if changes_files(use) else set()
             self._committed |= edits_files("git", use)
+        self._removed |= _removes(by_name(run.name), use)
         starts = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
@@ -462,6 +492,10 @@ class _Judge:
         places = self._moved_links | (self._arrived if "/" in rest else set())
         return any(place.startswith(start.rpartition("/")[0] + "/") for place in places)
 
+    def _may_be_folder(self, base: str, word: Word) -> bool:
+        path = self._absolute(base, word)
+        return word.glob or self._workspace.is_folder(path) or not self._workspace.exists(path)
+
     def _is_link(self, base: str, word: Word) -> bool:
         return word.glob or self._workspace.is_link(self._absolute(base, word))
 
@@ -491,6 +525,29 @@ class _Judge:
 
 def _is_plain(path: str) -> bool:
     return PLAIN_NAME.fullmatch(posixpath.basename(path)) is not None
+
+
+def _may_fix(run: _Run, table: Program | None, use: Use | None) -> bool:
+    """Whether a command is told to rewrite files. What `git` and `ruff` rewrite is in their tables."""
+    name = by_name(run.name) if use is None else tool_of(by_name(run.name), use)[0]
+    runs_code = table is None or table.project_code or table.subcommands is not None
+    return runs_code and name not in ("git", "ruff") and fixes_files(name, run.texts[1:])
+
+
+def _removes(name: str, use: Use) -> bool:
+    """Whether a command may remove files."""
+    return any(touch == "remove" for touch, _ in use.files) or (name == "git" and changes_files(use))
+
+
+def _removes_meanwhile(commands: Sequence[Command], at: int) -> bool:
+    """Whether one of the commands that this one is piped into, which run at the same time, may remove files."""
+    while commands[at].piped_on and (at := at + 1) < len(commands):
+        name = by_name(commands[at].name)
+        table = table_of(name)
+        use = read_use(table, commands[at].words[1:], name) if table is not None else None
+        if use is None or use.inner or use.code or _removes(name, use):
+            return True
+    return False
 
 
 _RUNS_WORDS = frozenset(

@@ -1,8 +1,9 @@
 """Where a project's configuration makes a program write, for programs whose rules do not mean that they run its code.
 
-`ruff` keeps a cache where `ruff.toml` says, `tsc` writes where `tsconfig.json` says (with `--noEmit`, too, if that is
-incremental), `cargo fmt` rewrites what `Cargo.toml` and an attribute `#[path = "…"]` name. Such files are read as far
-as they are simple. A place outside the workspace, a protected one, and whatever cannot be read are problems.
+`ruff` keeps a cache where `ruff.toml` says, and rewrites what it checks if that says so; `tsc` writes where
+`tsconfig.json` says (with `--noEmit`, too, if that is incremental), `cargo fmt` rewrites what `Cargo.toml` and an
+attribute `#[path = "…"]` name. Such files are read as far as they are simple. A place outside the workspace, a
+protected one, and whatever cannot be read are problems.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def output_problems(name: str, use: Use, workspace: Workspace, folders: Iterable
     """Why a command may write somewhere else than its words say."""
     program = _program(name, use)
     for folder in sorted(folders):
-        if program[:2] in RUNS_RUFF and not use.has("--isolated", "-n", "--no-cache"):
+        if program[:2] in RUNS_RUFF and not use.has("--isolated"):
             yield from _ruff(use, workspace, folder)
         elif program[:1] in (("tsc",), ("vue-tsc",)) and not use.has("-v", "--version", "-h", "--help"):
             yield from _tsc(use, workspace, folder)
@@ -45,6 +46,24 @@ def _program(name: str, use: Use) -> tuple[str, ...]:
 
 
 _LOOKED_INTO = frozenset({"ruff", "uv", "tsc", "vue-tsc", "cargo"})
+
+
+_READS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("ruff",): (".toml",),
+    ("uv", "format"): (".toml",),
+    ("tsc",): (".json",),
+    ("vue-tsc",): (".json",),
+    ("cargo", "fmt"): (".toml", ".rs"),
+}
+"""The endings of the configuration that says where a program writes."""
+
+
+def configured_by(name: str, use: Use, written: Iterable[str]) -> bool:
+    """Whether one of the files that a line has written may be the configuration of a command in it."""
+    program = _program(name, use)
+    endings = _READS.get(program[:1]) or _READS.get(program[:2], ())
+    names = (re.split(r"[*?]", posixpath.basename(path)) for path in written if endings)
+    return any(parts[-1].endswith(end) or (parts[1:] and end.endswith(parts[-1])) for parts in names for end in endings)
 
 
 def _place_problem(workspace: Workspace, source: str, value: object) -> str | None:
@@ -76,7 +95,7 @@ def _ruff(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
             return
         if posixpath.basename(path) in _RUFF:
             configs.add(path)
-    yield from _ruff_configs(workspace, sorted(configs))
+    yield from _ruff_configs(use, workspace, sorted(configs))
 
 
 def _above(workspace: Workspace, start: str) -> Iterator[str]:
@@ -107,7 +126,7 @@ def _files_below(starts: Iterable[str], ending: str = "") -> Iterator[str | None
             yield from (posixpath.join(folder, name) for name in files if name.endswith(ending))
 
 
-def _ruff_configs(workspace: Workspace, paths: list[str]) -> Iterator[str]:
+def _ruff_configs(use: Use, workspace: Workspace, paths: list[str]) -> Iterator[str]:
     seen: set[str] = set()
     while paths and len(seen) <= _MAX_CONFIGS:
         path = paths.pop()
@@ -118,13 +137,22 @@ def _ruff_configs(workspace: Workspace, paths: list[str]) -> Iterator[str]:
         if settings is None:
             yield f"{quoted(posixpath.relpath(path, workspace.root))} cannot be read, so where it writes is not known"
             continue
-        for key in ("cache-dir", "extend"):
+        if _fixes_by_itself(use, settings):
+            yield f"{quoted(posixpath.relpath(path, workspace.root))} makes `ruff check` rewrite files; use `--no-fix`"
+        for key in ("extend",) if use.has("-n", "--no-cache") else ("cache-dir", "extend"):
             if key in settings and (problem := _place_problem(workspace, path, settings[key])):
                 yield problem
             elif key == "extend" and key in settings:
                 paths.append(posixpath.normpath(posixpath.join(posixpath.dirname(path), settings[key])))
     if paths:
         yield _TOO_MANY
+
+
+def _fixes_by_itself(use: Use, settings: dict[str, Any]) -> bool:
+    """Whether `ruff check` rewrites files without being told to. What it is told to rewrite is judged as that."""
+    if "check" not in use.path or use.has("--fix", "--fix-only", "--diff"):
+        return False
+    return bool(settings.get("fix-only", False)) or (bool(settings.get("fix", False)) and not use.has("--no-fix"))
 
 
 def _ruff_settings(workspace: Workspace, path: str) -> dict[str, Any] | None:
@@ -187,10 +215,17 @@ def _json(text: str | None) -> dict[str, Any] | None:
     """An object with comments and trailing commas, as tsc takes it."""
     try:
         bare = _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text or "").lstrip("\ufeff"))
-        table = json.loads(bare)
+        table = json.loads(bare, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
     return table if isinstance(table, dict) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of which tsc reads every member, also one whose name stands there twice. Raises ValueError."""
+    if len({name.casefold() for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands there twice")
+    return dict(pairs)
 
 
 def _config_problems(workspace: Workspace, path: str, table: dict[str, Any] | None) -> Iterator[str]:
@@ -203,7 +238,12 @@ def _config_problems(workspace: Workspace, path: str, table: dict[str, Any] | No
     if packages := [name for name in _listed(table.get("extends", [])) if not _is_file_name(name)]:
         yield f"where the package {quoted(str(packages[0]))} makes tsc write is not known"
     sources = [each for name in ("files", "include") for each in _listed(table.get(name, []))]  # written beside them
-    for value in (*places, *sources):
+    found = {name.casefold(): value for name, value in options.items()}
+    mapped = found["paths"].values() if isinstance(found.get("paths"), dict) else ()
+    roots = [
+        each for value in (found.get("baseurl", []), found.get("rootdirs", []), *mapped) for each in _listed(value)
+    ]
+    for value in (*places, *sources, *roots):
         if problem := _place_problem(workspace, path, value):
             yield problem
 

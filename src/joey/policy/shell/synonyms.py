@@ -5,6 +5,8 @@ Many programs have two names for one thing: `npm i` is `npm install`, `docker co
 in every way that this table knows, and match if any two are the same. Allow rules never look here: they mean their
 words.
 
+A command may also do what several others do (`git pull` fetches and merges): a deny rule for one of these means it.
+
 Where a subcommand stands is not always known, since an option before it may have a value (`npm -w web run-script x`):
 then each word that could be it is taken for it.
 """
@@ -23,6 +25,13 @@ _MAX_FORMS = 64
 _PROGRAMS: tuple[tuple[re.Pattern[str], Words], ...] = (
     (re.compile(r"py\.test|pytest-3"), ("pytest",)),
     (re.compile(r"pip[\d.]+"), ("pip",)),
+    (re.compile(r"python[\d.]+|py"), ("python",)),
+    (re.compile(r"nodejs"), ("node",)),
+    (re.compile(r"git-([a-z][a-z-]*)"), ("git", r"\1")),
+    (re.compile(r"npx"), ("npm", "exec")),
+    (re.compile(r"pnpx|pnx"), ("pnpm", "dlx")),
+    (re.compile(r"bunx"), ("bun", "x")),
+    (re.compile(r"uvx"), ("uv", "tool", "run")),
     (re.compile(r"gmake"), ("make",)),
     (re.compile(r"yarnpkg"), ("yarn",)),
     (re.compile(r"mvnw"), ("mvn",)),
@@ -43,7 +52,11 @@ def _all(*lines: str) -> dict[Words, Words]:
     }
 
 
-_PACKAGES = ("install: i", "remove: rm uninstall un", "update: up upgrade", "list: ls la ll", "test: t tst", "add: a")
+_PACKAGES = (
+    "install: i", "remove: rm uninstall un r", "update: up upgrade", "list: ls la ll", "test: t tst", "add: a",
+    "rebuild: rb", "link: ln", "unlink: dislink", "config: c", "dlx: x", "install-test: it",
+    "ci: clean-install ic install-clean",
+)  # fmt: skip
 _CONTAINERS = _all(
     "ps: container+ls container+list container+ps",
     "rm: container+rm container+remove",
@@ -90,11 +103,55 @@ _SUBCOMMANDS: dict[str, dict[Words, Words]] = {
     **dict.fromkeys(("yarn", "pnpm", "bun"), _all(*_PACKAGES, "run: run-script")),
     "cargo": _all("run: r", "test: t", "build: b", "check: c", "doc: d", "remove: rm"),
     **dict.fromkeys(("docker", "podman"), _CONTAINERS),
-    "git": _all("add: stage", "blame: annotate"),
+    "git": _all(
+        "add: stage",
+        "blame: annotate",
+        "init: init-db",
+        "fsck: fsck-objects",
+        "remote+remove: remote+rm",
+        "remote+update: remote+up",
+        "stash+push: stash+save",
+    ),
+    "composer": _all(
+        "install: i",
+        "update: u upgrade",
+        "require: r",
+        "remove: rm uninstall",
+        "run-script: run",
+        "show: info",
+        "global: g",
+    ),
+    "bundle": _all("install: i", "exec: e ex exe", "check: c", "list: ls", "remove: rm"),
+    "gem": _all("install: i", "uninstall: u"),
+    "brew": _all("install: i", "uninstall: rm remove", "list: ls", "search: -S"),
+    "helm": _all("uninstall: del delete un", "list: ls", "dependency: dep dependencies"),
+    "gh": _all(
+        *(f"{name}+create: {name}+new" for name in ("pr", "issue", "release", "repo", "gist")),
+        *(f"{name}+list: {name}+ls" for name in ("pr", "issue", "release", "repo", "gist")),
+    ),
+    "rails": _all("server: s", "console: c", "generate: g", "destroy: d", "runner: r", "dbconsole: db", "test: t"),
+    "conda": _all("remove: uninstall", "update: upgrade"),
+    "mamba": _all("remove: uninstall", "update: upgrade"),
+    **dict.fromkeys(("terraform", "tofu"), _all("destroy: apply+-destroy apply+--destroy")),
+    "dotnet": _all("add+package: package+add", "remove+package: package+remove"),
 }
+_BARE: dict[str, tuple[Words, frozenset[str]]] = {
+    "yarn": (("install",), frozenset({"-v", "--version", "-h", "--help"})),
+    "bundle": (("install",), frozenset({"-v", "--version", "-h", "--help"})),
+}
+"""Programs without a subcommand, and what they do then, unless they are given one of these options."""
+_OF_PARTS: dict[Words, tuple[Words, ...]] = {
+    ("git", "pull"): (("git", "fetch"), ("git", "merge"), ("git", "rebase")),
+    ("git", "stash", "pop"): (("git", "stash", "apply"), ("git", "stash", "drop")),
+    ("npm", "install-test"): (("npm", "install"), ("npm", "run", "test")),
+    ("npm", "install-ci-test"): (("npm", "ci"), ("npm", "run", "test")),
+    ("pnpm", "install-test"): (("pnpm", "install"), ("pnpm", "test")),
+}
+"""Commands that do several things, of which each may be denied. To deny all of it denies none of them."""
 _RUN_BY_NAME = frozenset({"yarn", "pnpm", "bun"})
 """`yarn run build` is `yarn build`."""
 _FINDERS: dict[Words, Words] = {
+    **dict.fromkeys((("busybox",), ("toybox",), ("corepack",)), ()),
     **dict.fromkeys((("npx",), ("bunx",), ("pnpx",), ("uvx",)), ()),
     **dict.fromkeys((("npm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bun", "x"), ("pipx", "run")), ()),
     ("uv", "tool", "run"): (),
@@ -107,8 +164,9 @@ _OF_PYTHON = re.compile(r"-[bBdEiIOPqsSuvx]*m(.*)", re.DOTALL)
 
 @lru_cache(maxsize=256)
 def synonyms(words: Words, *, apart: bool) -> tuple[Words, ...]:
-    """A command in every way that it can be written, its own the first. `apart`: also with each of the targets of a
-    builder alone, since it makes all of them."""
+    """A command in every way that it can be written, its own the first. `apart`: as what is run, and not as the
+    first words of it: also with each of the targets of a builder alone, since it makes all of them, and with what a
+    program does that is given nothing to do."""
     found = [words]
     for form in found:
         found += [each for each in dict.fromkeys(_steps(form, apart=apart)) if each and each not in found]
@@ -121,9 +179,14 @@ def _steps(words: Words, *, apart: bool) -> Iterator[Words]:
     if not words:
         return
     name, rest = words[0], words[1:]
-    yield from ((*new, *rest) for pattern, new in _PROGRAMS if pattern.fullmatch(name))
-    if re.fullmatch(r"python[\d.]*", name):
+    for pattern, new in _PROGRAMS:
+        if found := pattern.fullmatch(name):
+            yield (*map(found.expand, new), *rest)
+    if re.fullmatch(r"python[\d.]*|py", name):
         yield from _module(rest)
+    if apart:
+        yield from _bare(words)
+        yield from _parts(words)
     if name in _WITH_TARGETS:
         yield from _targets(words, apart=apart)
     if name == "cargo" and rest and rest[0].startswith("+"):
@@ -133,6 +196,25 @@ def _steps(words: Words, *, apart: bool) -> Iterator[Words]:
             yield from ((*new, *words[at:]) for at in _positions(words, len(start)))
     for at in _positions(words, 1):
         yield from _renamed(words, at)
+
+
+def _bare(words: Words) -> Iterator[Words]:
+    """`yarn` and `yarn --frozen-lockfile` are `yarn install`; `git stash` and `git stash -u` are `git stash push`."""
+    name, rest = words[0], words[1:]
+    if name in _BARE and not _names(rest) and _BARE[name][1].isdisjoint(rest):
+        yield (name, *_BARE[name][0], *rest)
+    if name == "git" and rest[:1] == ("stash",) and (len(rest) == 1 or rest[1].startswith("-")):
+        yield (name, "stash", "push", *rest[1:])
+
+
+def _names(words: Words) -> bool:
+    return any(not word.startswith("-") for word in words)
+
+
+def _parts(words: Words) -> Iterator[Words]:
+    for start, parts in _OF_PARTS.items():
+        if words[: len(start)] == start:
+            yield from ((*part, *words[len(start) :]) for part in parts)
 
 
 def _positions(words: Words, start: int) -> Iterator[int]:

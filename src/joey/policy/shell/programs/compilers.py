@@ -58,9 +58,34 @@ def _compile(use: Use, words: Sequence[Word]) -> Iterator[str]:
     yield from _c_outputs(use)
 
 
+_C_LANGUAGES = frozenset({"c", "c++", "c-header", "c++-header", "assembler", "assembler-with-cpp", "none"})
+_C_SOURCES = re.compile(
+    r".*\.(?:c|cc|cp|cxx|cpp|c\+\+|C|i|ii|s|S|sx|o|a|so(?:\.\d+)*|lo|obj|dylib)|(?:.*/)?[^./*?]+|-", re.DOTALL
+)
+"""What is compiled to an object, or is one: a name without an ending is one for the linker. Of other languages (`.f90`,
+`.adb`) more is written than the object, under names that are in the source."""
+_C_HEADERS = re.compile(r".*\.(?:h|hh|H|hp|hxx|hpp|HPP|h\+\+|tcc)", re.DOTALL)
+"""These are compiled to `x.h.gch` (clang: `x.h.pch`) beside themselves."""
+
+
+def _c_kinds(use: Use) -> Iterator[str]:
+    """Why more may be written than an object: for a language that is not C."""
+    languages = [value.text for name, value in use.options if name == "-x" and value]
+    for name in languages:
+        if name not in _C_LANGUAGES:
+            yield f"what the compiler writes for the language `{name}` is not known"
+    for word in use.operands:
+        header = _C_HEADERS.fullmatch(word.text) or any(name.endswith("-header") for name in languages)
+        if not header and not languages and not _C_SOURCES.fullmatch(word.text):
+            yield f"what the compiler makes of `{word.text}` is not known"
+        if header:
+            use.files += [("write", Word(word.text + end, word.glob)) for end in (".gch", ".pch")]
+
+
 def _c_outputs(use: Use) -> Iterator[str]:
     """What is written where nothing says so: `a.out`, or files named as the sources, in the folder where it runs."""
     yield from unknown_words(use)
+    yield from _c_kinds(use)
     named = [value for name, value in use.options if name == "-o" and value]
     ending = ".o" if use.has("-c") else ".s" if use.has("-S") else ""
     stems = [Word(_stem(word.text), word.glob) for word in use.operands]
@@ -68,7 +93,7 @@ def _c_outputs(use: Use) -> Iterator[str]:
         use.files += [("write", Word(stem.text + ending, stem.glob)) for stem in stems if ending]
         use.files += [("write", Word("a.out"))] if not ending else []
     if use.has("-MD", "-MMD") and not use.has("-MF"):
-        targets = [Word(join(dirname(value.text), _stem(value.text))) for value in named]
+        targets = [Word(join(dirname(value.text), _stem(value.text))) for value in named or [Word("a.out")]]
         both = [Word(f"{target.text}-{stem.text}", stem.glob) for target in targets for stem in stems]
         use.files += [("write", Word(each.text + ".d", each.glob)) for each in (*stems, *targets, *both)]
 

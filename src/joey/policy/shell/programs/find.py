@@ -51,7 +51,7 @@ def _expression(use: Use, rest: list[Word], starts: Sequence[Word]) -> Iterator[
         yield from _exec(use, rest, starts)
     elif word.text == "-delete" and not any(start.glob or set(start.text) <= set("./") for start in starts):
         use.options.append(("-delete", None))
-        use.files += [("remove", start) for start in starts]
+        use.files += [("remove", Word(start.text, below=True)) for start in starts]
     elif word.text not in _EXPRESSION:
         yield f"`{word.text}` of `find` is not known to be harmless"
     elif (kind := _EXPRESSION[word.text].kind) is None:
