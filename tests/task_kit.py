@@ -156,10 +156,15 @@ class Kit:
         return await self.task.run()
 
     async def resume(
-        self, task_id: str, script: Iterable[Scripted] | Callable[[ModelRequest], Scripted], text: str = ""
+        self,
+        task_id: str,
+        script: Iterable[Scripted] | Callable[[ModelRequest], Scripted],
+        text: str = "",
+        profile: str | None = None,
     ) -> TaskFinished:
         self.provider = ScriptedProvider(script)
-        self.task = TaskHandle.resume(changed(self.config, provider=self.provider), task_id, text=text)
+        config = changed(self.config, provider=self.provider)
+        self.task = TaskHandle.resume(config, task_id, text=text, profile=profile)
         return await self.task.run()
 
     async def saw(self, kind: type) -> None:
