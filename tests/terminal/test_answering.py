@@ -62,7 +62,7 @@ def test_each_answer_says_exactly_what_it_allows_and_how_far() -> None:
     request = ApprovalRequested("a", "c", "execute_command", {}, "", always=("exactly `rm -rf build`",))
     lines = request_keys(request, ready=True).plain.splitlines()
     assert lines[1] == "2 yes, always in this task: exactly `rm -rf build`"
-    assert lines[2] == "3 yes, always in this project folder: exactly `rm -rf build`"
+    assert lines[2] == "3 yes, always in this project: exactly `rm -rf build`"
     given = [choice_of(request, key) for key in "23"]
     scopes = [each.gives.scope for each in given if each and isinstance(each.gives, Answer)]
     assert scopes == ["task", "project"]
@@ -73,7 +73,7 @@ def test_a_long_command_is_not_repeated_beside_the_answers() -> None:
     shown = request_keys(request, ready=True).plain.split("\n")
     assert shown[1:3] == [
         "2 yes, always in this task: exactly this",
-        "3 yes, always in this project folder: exactly this",
+        "3 yes, always in this project: exactly this",
     ]
 
 

@@ -223,7 +223,7 @@ def _lasting(request: events.ApprovalRequested) -> str:
         return ""
     if "project" not in request.scopes:
         return ", [2] always in this subtask"
-    return ", [2] always in this task, [3] always in this project folder"
+    return ", [2] always in this task, [3] always in this project"
 
 
 def answer_to(request: events.Request, line: str) -> Answer:

@@ -107,7 +107,7 @@ def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
         return (Choice(("2",), f"yes, always in this subtask: {what}", yes),)
     return (
         Choice(("2",), f"yes, always in this task: {what}", yes),
-        Choice(("3",), f"yes, always in this project folder: {what}", replace(yes, scope="project")),
+        Choice(("3",), f"yes, always in this project: {what}", replace(yes, scope="project")),
     )
 
 
