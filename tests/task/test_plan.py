@@ -20,7 +20,9 @@ from joey.events import (
     TaskFinished,
     ToolRunFinished,
 )
+from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.records import ProfileSet, TaskOpened
+from joey.permissions import Permission
 from joey.policy.settings import CYCLE, PROFILES, Settings
 from joey.task import wording
 from joey.task.task import TaskHandle
@@ -124,6 +126,29 @@ async def test_a_plan_that_nobody_decided_about_is_not_finished(tmp_path: Path) 
     kit.user = lambda request: Answer(request.request_id)
     await kit.resume(kit.task.id, [done("2", "First b.")], text="First b.")
     assert wording.UNDECIDED in str(kit.sent) and [event.plan for event in kit.of(CompletionRequested)][-1]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "rules", "allowed"),
+    [
+        ((), (), ()),
+        ((Permission("writes"),), (), ("changes",)),
+        ((Permission("command", "make it"),), (), ("some commands",)),
+        ((Permission("writes"),), ("*",), ("changes", "commands")),
+    ],
+)
+async def test_a_plan_says_what_needs_no_approval_when_it_is_carried_out(
+    tmp_path: Path, permissions: tuple[Permission, ...], rules: tuple[str, ...], allowed: tuple[str, ...]
+) -> None:
+    kit = planner(tmp_path, done("1", "First a."), write("a", "2"), done("3"), user=accepting("ask"))
+    store = ProjectPermissions(tmp_path / "permissions.json", kit.workspace)
+    for each in permissions:
+        store.add(each)
+    kit.change(permissions=store, profiles=lambda name: Settings.for_profile(name).changed(allow=rules))
+    await kit.run("Do it.", profile="plan")
+    plan, result = kit.of(CompletionRequested)
+    assert (plan.allowed, result.allowed) == (allowed, ())
+    assert bool(kit.of(ApprovalRequested)) == ("changes" not in allowed)
 
 
 async def left_with_a_plan(kit: Kit) -> str:

@@ -119,7 +119,8 @@ class Completion:
             return Accepted(proposed)
         request_id = self._requests.new_id("completion")
         plan = self._toolbox.approvals.profile == "plan" and not plain  # a reply without the call is an answer
-        answer, checked = await self._next_message(CompletionRequested(request_id, proposed, plain, plan))
+        allowed = self._toolbox.allowed_for_a_plan if plan else ()
+        answer, checked = await self._next_message(CompletionRequested(request_id, proposed, plain, plan, allowed))
         if plan and answer.profile:
             return await self._carry_out(proposed, answer)
         if plan and not (answer.yes or answer.text or answer.images):
