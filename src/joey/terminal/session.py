@@ -101,7 +101,7 @@ class Session:
         self._named = True
         """Whether the flags of the command line are about the task that is resumed next: it is the first one."""
         self._mode, self._profile = self.choices.mode, self.choices.profile
-        """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
+        """What the user chose here. A mode that a task switched to by itself is its own business."""
         self._seen, self._known = self._written(), 0
         """How long the journal is as far as this terminal knows, and how many messages."""
         self._background: tuple[Job, ...] = ()
@@ -278,12 +278,14 @@ class Session:
         return self.task.context if self.task is not None else self._last_context
 
     def begin_new(self) -> None:
+        """The next message starts a new task, with the model and the approvals that are shown."""
         self._last_context, self.enter_continues = None, False
         for each in self._command_lines.values():
             each.forget()
-        mode = self._mode or self.services.setting("mode")
-        self.choices = replace(self.choices, mode=mode, resume=None, profile=self._profile)
-        profile = self._profile or self.services.profile()
+        mode, profile = self._mode or self.services.setting("mode"), self.profile
+        # One that nobody chose is that of the settings, which then decide in every detail.
+        chosen = self._profile == profile or profile != self.services.profile()
+        self.choices = replace(self.choices, mode=mode, resume=None, profile=profile if chosen else None)
         self.status = Status(mode, self.status.model, profile)
 
     def resume(self, start: str) -> TaskState:
