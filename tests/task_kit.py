@@ -158,10 +158,15 @@ class Kit:
         return await self.task.run()
 
     async def resume(
-        self, task_id: str, script: Iterable[Scripted] | Callable[[ModelRequest], Scripted], text: str = ""
+        self,
+        task_id: str,
+        script: Iterable[Scripted] | Callable[[ModelRequest], Scripted],
+        text: str = "",
+        profile: str | None = None,
     ) -> TaskFinished:
         self.provider = ScriptedProvider(script)
-        self.task = resume_task(changed(self.config, provider=self.provider), task_id, text=text)
+        config = changed(self.config, provider=self.provider)
+        self.task = resume_task(config, task_id, text=text, profile=profile)
         return await self.task.run()
 
     async def saw(self, kind: type) -> None:

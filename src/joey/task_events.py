@@ -206,6 +206,9 @@ class CompletionRequested:
     plan: bool = False
     """The task is in plan mode, and `result` is its plan: an Answer with a `profile` accepts it (with a `text`, as the
     user edited it), and the task carries it out with that profile. Words alone go back to the planning model."""
+    allowed: tuple[Literal["changes", "commands", "some commands"], ...] = ()
+    """What needs no approval under any profile with which the plan can be carried out: the user, or a rule, has allowed
+    it."""
 
 
 @dataclass(frozen=True, slots=True)

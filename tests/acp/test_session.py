@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from acp_kit import AsProcess, Desks, choose, shape
+from joey.acp.options import permissions
 from joey.commands import Answer
+from joey.events import ApprovalRequested
 from joey.journal.live import LIVE, LiveReader, send_command
 from joey.testing.script import Faults, reply
 from joey_process import call
@@ -167,6 +170,13 @@ async def test_a_hostile_client_gets_errors_and_the_session_lives_on(desks: Desk
     codes = [each["error"]["code"] for each in editor.seen if "error" in each and each.get("id") is None]
     assert codes[:4] == [-32700, -32600, -32600, -32600]
     await editor.close()
+
+
+def test_a_request_of_a_subtask_in_a_worktree_says_that_the_answer_holds_for_the_subtask() -> None:
+    request = ApprovalRequested("r", "c", "execute_command", {}, "", always=("exactly `date`",))
+    for scopes, where in ((("task",), ["subtask"]), (("task", "project"), ["task", "project"])):
+        names = [each["name"] for each in permissions(replace(request, scopes=scopes))]
+        assert names[1:-1] == [f"Don't ask again for exactly `date`, in this {each}" for each in where]
 
 
 async def test_what_is_allowed_for_the_task_is_not_asked_again_and_can_be_revoked(desks: Desks) -> None:

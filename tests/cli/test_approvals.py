@@ -36,6 +36,27 @@ def test_it_names_every_command_and_the_rule(folder: Path, capsys: pytest.Captur
     assert answer["paths"] == []
 
 
+@pytest.mark.parametrize("line", ["echo a", "cd src && echo a", "echo a; sleep 1", "true || echo a", "time echo a"])
+def test_a_command_that_does_nothing_is_named_once(folder: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
+    found = explain(capsys, line)["commands"]
+    assert len({each["command"] for each in found}) == len(found)
+    assert [each["verdict"] for each in found] == ["ask", *["allow"] * (len(found) - 1)]
+
+
+def test_a_command_that_does_nothing_and_stands_there_twice_has_one_verdict(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = explain(capsys, "echo a; echo a")
+    assert [each["verdict"] for each in answer["commands"]] == ["ask", "ask"]
+    assert answer["reason"] == "`echo a`: no rule names it"
+
+
+def test_a_file_that_a_line_writes_hides_no_command_behind_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explain(capsys, "echo hi > out.txt && rm -f x", "--allow", "echo")
+    files = "changing files of the workspace requires approval"
+    assert answer["reason"] == f"`out.txt`: {files}; `rm -f x`: no rule names it"
+
+
 def test_what_was_allowed_in_the_project_with_an_answer_counts(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ from joey import protocols
 from joey.app.services import Choices, Services
 from joey.app.tasks import TaskOptions, task_store
 from joey.errors import UsageError
-from joey.journal.records import TaskOpened
+from joey.journal.records import ProfileSet, TaskOpened
 from joey.messages import ToolUseBlock
 from joey.providers import MissingKeyError
 from joey.terminal.plain.app import Plain
@@ -293,6 +293,47 @@ def test_a_new_task_keeps_the_model_and_server_of_the_resumed_one(at_home: Path)
     assert front.session.choices.base_url is None, "a server of another provider's gets neither text nor key"
     front.session.choose(model="openai/another")
     assert front.session.choices.base_url == LOCAL
+
+
+@pytest.mark.parametrize(
+    ("flags", "kept", "before", "after", "expected"),
+    [
+        ({}, "plan", "", "", "plan"),
+        ({}, "plan", "edits", "", "plan"),
+        ({}, "plan", "", "edits", "edits"),
+        ({}, "edits", "plan", "ask", "ask"),
+        ({}, "", "plan", "", "ask"),
+        ({}, "all", "", "", "ask"),
+        ({"approvals.profile": "plan"}, "edits", "", "", "plan"),
+    ],
+)
+async def test_a_new_task_has_the_profile_that_was_shown_when_it_was_begun(
+    at_home: Path, flags: dict[str, str], kept: str, before: str, after: str, expected: str
+) -> None:
+    task_id, services = saved(at_home, at_home), Services(TaskOptions(at_home, {"model": "openai/fake", **flags}))
+    with task_store().open(task_id) as journal:
+        journal.append(ProfileSet(kept))
+    front = Plain(services, services.first_choices(), io.StringIO())
+    session = front.session
+    if before:
+        session.set_profile(before)
+    resume_task(front, "last")
+    if after:
+        session.set_profile(after)
+    shown = session.status.profile
+    run_command(front, "/new")
+    assert shown == session.status.profile == session.profile == expected
+    async with session.services.open("More", session.choices, lambda *_: None) as task:
+        assert task.profile == expected
+
+
+async def test_a_new_task_after_one_with_the_profile_of_the_settings_has_all_of_the_settings(at_home: Path) -> None:
+    saved(at_home, at_home)
+    services = Services(TaskOptions(at_home, {"model": "openai/fake", "approvals.writes": "allow"}))
+    front = Plain(services, services.first_choices(), io.StringIO())
+    resume_task(front, "last")
+    run_command(front, "/new")
+    assert front.session.choices.profile is None and front.session.status.profile == "ask"
 
 
 async def test_the_server_of_a_task_is_saved_with_it_and_used_again(

@@ -225,6 +225,13 @@ async def test_a_key_that_a_server_repeats_is_neither_shown_nor_kept(joey: Runne
     assert joey.key not in ran.out + ran.err + kept
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+async def test_a_server_that_failed_is_named_while_it_is_tried_again(joey: Runner, provider: str) -> None:
+    ran = await joey([Failure(500, "boom", retry_after=0), done()], "Do it", provider=provider)
+    assert ran.code == 0, ran.err
+    assert "127.0.0.1 failed with HTTP 500: boom. Trying again in 0 s (attempt 1)." in ran.err
+
+
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk without room")
 
 

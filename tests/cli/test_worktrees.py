@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from joey.app.permissions import project_permissions
 from joey.cli import main
+from joey.permissions import Permission
 from joey.system.worktrees import Worktrees
 from joey.testing.script import Failure, Scripted, reply
 from joey_process import JoeyProcess, call, done
@@ -86,6 +88,23 @@ async def test_a_task_that_did_not_complete_continues_in_its_worktree(joey: Joey
     again = await joey.run([done()], "Go on", "--resume", journal.parent.name, "--approve", "edits")
     assert again.code == 0, again.err
     assert git(joey.workspace, "diff", "--name-only", "main", worktree) == "part/a.txt"
+
+
+@pytest.mark.parametrize("part", ["", "part"])
+def test_what_is_allowed_in_the_project_holds_in_its_worktrees_and_the_other_way(joey: JoeyProcess, part: str) -> None:
+    worktree = Worktrees().make(joey.workspace, "fix").path / part
+    checkout = joey.workspace / part
+    first, second = Permission("command", "make it"), Permission("command", "make that")
+    project_permissions(checkout).add(first)
+    project_permissions(worktree).add(second)
+    assert project_permissions(checkout).listed() == project_permissions(worktree).listed() == (first, second)
+    assert not project_permissions(joey.workspace.parent).listed()
+
+
+async def test_a_task_in_a_worktree_runs_what_is_allowed_in_the_project(joey: JoeyProcess) -> None:
+    project_permissions(joey.workspace).add(Permission("command", "touch made"))
+    ran = await joey.run([reply(call("x", "execute_command", command="touch made")), done()], "go", "--worktree", "fix")
+    assert (Worktrees().all()[0].path / "made").exists(), ran.err
 
 
 @pytest.mark.parametrize(

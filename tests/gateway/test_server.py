@@ -235,6 +235,13 @@ async def test_a_client_is_told_how_long_the_server_refuses_requests(wire: str) 
     assert 10 < int(got.headers["retry-after"]) <= 50
 
 
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_server_that_failed_is_reported_once_and_without_its_address(wire: str) -> None:
+    async with LocalServer([Failure(500, "boom")]) as server, behind(server) as client:
+        got = await client.post(PATHS[wire], json=request_body(wire))
+    assert got.json()["error"]["message"] == "the model's server failed: boom"
+
+
 WITHIN = {
     "cut": Faults(cut_after=3),
     "error": Faults(cut_after=3, breaks_with=Failure(500, "boom", "server_error")),

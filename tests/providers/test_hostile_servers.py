@@ -106,7 +106,16 @@ async def test_a_failure_inside_names_the_host_and_the_status() -> None:
     async with serving(answer(b'{"error": {"message": "boom"}}', "500 Oops", "application/json")) as providers:
         for provider in providers.values():
             error = await error_of(provider)
-            assert str(error).startswith("127.0.0.1 failed with HTTP 500: boom.") and error.reason == "boom"
+            assert str(error).startswith("127.0.0.1 failed with HTTP 500: boom.")
+            assert (error.reason, error.words) == ("127.0.0.1 failed with HTTP 500: boom", "boom")
+
+
+async def test_a_failure_within_the_reply_names_the_host() -> None:
+    body = b'data: {"type": "error", "error": {"type": "server_error", "message": "boom"}}\n\n'
+    async with serving(answer(body)) as providers:
+        for provider in providers.values():
+            error = await error_of(provider)
+            assert error.reason == "127.0.0.1 failed: boom" and str(error).startswith("127.0.0.1 failed: boom.")
 
 
 # Replies that are whole
@@ -249,7 +258,7 @@ async def test_an_error_whose_body_does_not_end_is_not_waited_for(monkeypatch: p
     async with serving(b"HTTP/1.1 503 No\r\n\r\n" + BAD_KEY, holds=True) as providers:
         for provider in providers.values():
             error = await error_of(provider)
-            assert isinstance(error, OverloadedError) and error.reason == "bad key"
+            assert isinstance(error, OverloadedError) and error.words == "bad key"
 
 
 @pytest.mark.parametrize(

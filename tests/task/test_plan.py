@@ -20,7 +20,9 @@ from joey.events import (
     TaskFinished,
     ToolRunFinished,
 )
+from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.records import ProfileSet, TaskOpened
+from joey.permissions import Permission
 from joey.policy.settings import CYCLE, PROFILES, Settings
 from joey.task import wording
 from joey.task.opening import resume_task, start_task
@@ -122,8 +124,67 @@ async def test_a_plan_that_nobody_decided_about_is_not_finished(tmp_path: Path) 
     kit.task.send(Cancel())
     assert (await running).outcome == "cancelled"
     kit.user = lambda request: Answer(request.request_id)
-    await kit.resume(kit.task.id, [done("2", "First a.")])
+    await kit.resume(kit.task.id, [done("2", "First b.")], text="First b.")
     assert wording.UNDECIDED in str(kit.sent) and [event.plan for event in kit.of(CompletionRequested)][-1]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "rules", "allowed"),
+    [
+        ((), (), ()),
+        ((Permission("writes"),), (), ("changes",)),
+        ((Permission("command", "make it"),), (), ("some commands",)),
+        ((Permission("writes"),), ("*",), ("changes", "commands")),
+    ],
+)
+async def test_a_plan_says_what_needs_no_approval_when_it_is_carried_out(
+    tmp_path: Path, permissions: tuple[Permission, ...], rules: tuple[str, ...], allowed: tuple[str, ...]
+) -> None:
+    kit = planner(tmp_path, done("1", "First a."), write("a", "2"), done("3"), user=accepting("ask"))
+    store = ProjectPermissions(tmp_path / "permissions.json", kit.workspace)
+    for each in permissions:
+        store.add(each)
+    kit.change(permissions=store, profiles=lambda name: Settings.for_profile(name).changed(allow=rules))
+    await kit.run("Do it.", profile="plan")
+    plan, result = kit.of(CompletionRequested)
+    assert (plan.allowed, result.allowed) == (allowed, ())
+    assert bool(kit.of(ApprovalRequested)) == ("changes" not in allowed)
+
+
+async def left_with_a_plan(kit: Kit) -> str:
+    running = asyncio.create_task(kit.run("Do it.", profile="plan"))
+    await kit.saw(CompletionRequested)
+    assert kit.task is not None
+    kit.task.send(Cancel())
+    await running
+    return kit.task.id
+
+
+async def test_a_plan_that_nobody_decided_about_is_put_again_and_then_carried_out(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done("1", "First a."), user=lambda _request: None)
+    task_id = await left_with_a_plan(kit)
+    kit.user = accepting("edits")
+    ended = await kit.resume(task_id, [write("a", "2"), done("3", "Wrote it.")])
+    assert ended == TaskFinished("completed", "Wrote it.") and (kit.workspace / "a").exists()
+    assert [event.plan for event in kit.of(CompletionRequested)] == [True, True, False]
+    assert wording.UNDECIDED not in str(kit.sent) and "accepted the plan" in str(kit.sent)
+
+
+async def test_a_plan_that_is_put_again_can_be_declined(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done("1", "First a."), user=lambda _request: None)
+    task_id = await left_with_a_plan(kit)
+    kit.user = lambda request: Answer(request.request_id)
+    ended = await kit.resume(task_id, [])
+    assert ended == TaskFinished("cancelled", wording.plan_stopped("plan"))
+    assert kit.task is not None and wording.plan_declined("plan") in str(kit.task.state.messages[-1])
+
+
+async def test_a_plan_is_not_put_again_where_plan_mode_is_off_by_then(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done("1", "First a."), user=lambda _request: None)
+    task_id = await left_with_a_plan(kit)
+    kit.user = yes
+    await kit.resume(task_id, [done("2", "Nothing was done.")], profile="ask")
+    assert wording.UNDECIDED in str(kit.sent) and not kit.of(CompletionRequested)[-1].plan
 
 
 async def test_a_plan_that_waits_when_the_time_is_over_ends_at_that_limit(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from joey.commands import Answer
 from joey.effects import Suggestion
 from joey.events import ApprovalRequested, CompletionRequested, ContinueRequested, QuestionRequested, Request
-from joey.terminal.plain.conversation import answer_to
+from joey.terminal.plain.conversation import answer_to, prompt_for
 from joey.terminal.screen.answering import Comment, EditPlan, Held, KeyGate, answer_by_words, answer_typed, choice_of
 from joey.terminal.screen.look import request_keys
 
@@ -62,10 +62,32 @@ def test_each_answer_says_exactly_what_it_allows_and_how_far() -> None:
     request = ApprovalRequested("a", "c", "execute_command", {}, "", always=("exactly `rm -rf build`",))
     lines = request_keys(request, ready=True).plain.splitlines()
     assert lines[1] == "2 yes, always in this task: exactly `rm -rf build`"
-    assert lines[2] == "3 yes, always in this project folder: exactly `rm -rf build`"
+    assert lines[2] == "3 yes, always in this project: exactly `rm -rf build`"
     given = [choice_of(request, key) for key in "23"]
     scopes = [each.gives.scope for each in given if each and isinstance(each.gives, Answer)]
     assert scopes == ["task", "project"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "careful", "editing"),
+    [
+        ((), "ask before changes and commands", "ask before commands"),
+        (("changes",), "ask before commands", ""),
+        (("some commands",), "ask before changes and commands that are not allowed yet",
+            "ask before commands that are not allowed yet"),
+        (("commands",), "ask before changes", "do not ask: changes and commands are allowed"),
+        (("changes", "commands"), "do not ask: changes and commands are allowed", ""),
+    ],
+)  # fmt: skip
+def test_the_answers_to_a_plan_say_what_is_asked_before(
+    allowed: tuple[Literal["changes", "commands", "some commands"], ...], careful: str, editing: str
+) -> None:
+    plan = replace(PLAN, allowed=allowed)
+    lines = request_keys(plan, ready=True).plain.splitlines()
+    assert lines[0].removesuffix(" (or 1)") == f"y carry it out, and {careful}"
+    assert [line for line in lines if line.startswith("2 ")] == [f"2 carry it out, and {editing}"] * bool(editing)
+    other = f", [2] {editing}" if editing else ""
+    assert prompt_for(plan) == f"Carry out the plan? [y]es and {careful}{other}, [n]o, or what to change: "
 
 
 def test_a_long_command_is_not_repeated_beside_the_answers() -> None:
@@ -73,7 +95,7 @@ def test_a_long_command_is_not_repeated_beside_the_answers() -> None:
     shown = request_keys(request, ready=True).plain.split("\n")
     assert shown[1:3] == [
         "2 yes, always in this task: exactly this",
-        "3 yes, always in this project folder: exactly this",
+        "3 yes, always in this project: exactly this",
     ]
 
 

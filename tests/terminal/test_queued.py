@@ -14,7 +14,7 @@ import pytest
 from joey.app.services import Choices
 from joey.effects import SubtaskStarted
 from joey.errors import UsageError
-from joey.journal.records import ChildOpened, MessageAdded, RunBegan, TaskOpened, UserSaid
+from joey.journal.records import ChildOpened, MessageAdded, ProfileSet, RunBegan, TaskOpened, UserSaid
 from joey.messages import Message, TextBlock, ToolUseBlock
 from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
@@ -353,6 +353,48 @@ async def test_an_empty_enter_after_esc_or_a_declined_plan_sends_nothing(tmp_pat
         await pilot.pause(0.2)
         assert (await until(pilot, NOTHING)).count(NOTHING) == 2
         assert len(services.kit.provider.requests) == 2
+
+
+DECIDE = "The plan waits for your decision: press Enter to decide, or type what to change."
+
+
+def left_with_a_plan(folder: Path) -> ScratchServices:
+    services = left_at(folder, call("p", "attempt_completion", result="Open a port."), begun=True)
+    with services.kit.store.open("t") as task:
+        task.append(ProfileSet("plan"))
+    return services
+
+
+async def test_a_plan_that_was_left_undecided_is_one_on_resuming_and_enter_puts_it_again(tmp_path: Path) -> None:
+    services = left_with_a_plan(tmp_path)
+    app = screen(services, "t")
+    async with app.run_test(size=(110, 40)) as pilot:
+        shown = await until(pilot, DECIDE)
+        assert "○ Plan  not decided" in shown and "Result" not in shown and "approve: plan" in shown
+        await pilot.press("enter")
+        shown = await until(pilot, "y carry it out")
+        assert shown.count("Open a port.") == 1 and "✓ Plan" in shown and "not decided" not in shown
+        assert not services.kit.provider.requests
+        await pilot.press("escape")
+        await until(pilot, "○ Plan  not decided")
+        await say(pilot, "/resume t")
+        await until(pilot, DECIDE)
+        await pilot.press("shift+tab")
+        await until(pilot, "approve: ask")
+        await pilot.press("enter")
+        await until(pilot, NOTHING)
+
+
+async def test_in_plain_lines_a_plan_that_was_left_undecided_is_put_again(tmp_path: Path) -> None:
+    services = left_with_a_plan(tmp_path)
+    async with plain(services, "t") as terminal:
+        await terminal.until(DECIDE)
+        terminal.type("\n")
+        shown = await terminal.until("Carry out the plan?")
+        assert "✓ Plan" in shown and "Open a port." in shown
+        terminal.type("n\n")
+        await terminal.until("Stopped: the plan was declined.")
+    assert not services.kit.provider.requests
 
 
 async def test_an_empty_enter_while_a_task_opens_queues_nothing(tmp_path: Path) -> None:

@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console, Group, RenderableType
+from rich._wrap import divide_line
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 from textual.visual import RichVisual
 
-from joey.terminal.drawing import inked
+from joey.terminal.drawing import Look, inked
 from joey.terminal.quoted import Quoted
+from joey.terminal.screen import tall as tall_module
 from joey.terminal.screen import transcript_view
 from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.look import ScreenLook
 from joey.terminal.screen.tall import PIECE, count_rows, tall
 from joey.terminal.screen.transcript_view import EntryView, TranscriptView
 from joey.terminal.transcript import Growing, UserCommand, UserText
@@ -38,6 +41,14 @@ def test_rows_are_counted_as_they_are_drawn(lines: list[str], width: int) -> Non
     text = Text("\n".join(lines))
     for drawn in (text, Padding(text, (0, 0, 0, 2)), Quoted(text), Padding(Quoted(text, "? ", "  "), (1, 0, 1, 1))):
         assert count_rows(drawn, width, CONSOLE, CONSOLE.options) == len(rows(drawn, width))
+
+
+@pytest.mark.property
+@settings(max_examples=200)
+@given(st.lists(st.text("abc   \t-", max_size=60), min_size=1, max_size=20), st.integers(2, 20))
+def test_rows_of_usual_letters_are_counted_as_they_are_drawn(lines: list[str], width: int) -> None:
+    text = Text("\n".join(lines))
+    assert count_rows(text, width, CONSOLE, CONSOLE.options) == len(rows(text, width))
 
 
 def test_the_pieces_are_the_whole() -> None:
@@ -88,3 +99,58 @@ async def test_unfolding_lays_out_what_is_in_view(tmp_path: Path, monkeypatch: p
         assert len(laid_out) < 40, "a few for each key of the search"
         await pilot.press("escape", "ctrl+o")
         await until(pilot, "more lines")
+
+
+LOGS = {
+    "that wraps": "src/part/file_{n}.py:{n}: " + "words of a log " * 8,
+    "with tabs": "ok\t{n}\tand more",
+}
+
+
+@pytest.mark.parametrize("line", LOGS.values(), ids=LOGS)
+async def test_an_output_of_33_000_lines_is_unfolded_and_folded_by_looking_at_a_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    wrapped, counted, drawn = list[str](), list[int](), list[int]()
+
+    def divided(text: str, width: int) -> list[int]:
+        wrapped.append(text)
+        return divide_line(text, width)
+
+    def rows_counted(piece: RenderableType, width: int, console: Console, options: ConsoleOptions) -> int:
+        counted.append(width)
+        return count_rows(piece, width, console, options)
+
+    def letters(self: EntryView, look: Look, width: int) -> list[int]:
+        drawn.append(width)
+        return []
+
+    monkeypatch.setattr(tall_module, "divide_line", divided)
+    monkeypatch.setattr(tall_module, "count_rows", rows_counted)
+    monkeypatch.setattr(EntryView, "letters", letters)
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test(size=(80, 60)) as pilot:
+        command = UserCommand("make", True)
+        command.output = Growing("\n".join(line.format(n=n) for n in range(33_000)))
+        app.transcript.entries += [command]
+        app.query_one(TranscriptView).catch_up()
+        await until(pilot, "more lines")
+        await pilot.press("ctrl+o")
+        await until(pilot, "more lines", gone=True)
+        await pilot.press("pageup", "pageup")
+        await pilot.pause(0.1)
+        pieces = 2 + 33_000 // PIECE
+        calls_of_a_piece = 2  # itself, and the text in it
+        widths = 2
+        assert 0 < len(counted) <= pieces * calls_of_a_piece * widths, "once for each width, however often it is drawn"
+        await pilot.press("ctrl+o")
+        await until(pilot, "more lines")
+    assert not wrapped and not drawn
+
+
+def test_a_long_file_that_is_being_written_is_not_highlighted_with_each_piece() -> None:
+    look = ScreenLook(in_full=True)
+    short, long = ("\n".join(f"x = {n}" for n in range(many)) for many in (900, 1_100))
+    assert not isinstance(look.code(short, "a.py"), Text)
+    whole = look.code(long, "a.py")
+    assert isinstance(whole, Text) and whole.plain == long

@@ -703,6 +703,22 @@ def test_a_plan_that_was_accepted_is_no_failure_when_the_task_is_resumed(edited:
     assert words(draw(card, ScreenLook())).startswith("✓ Plan")
 
 
+@pytest.mark.parametrize(("note", "head"), [(wording.PLAN_MODE, "○ Plan  not decided"), ("", "✗ attempt_completion")])
+def test_a_plan_that_words_came_before_stays_one_that_nobody_decided_about(note: str, head: str) -> None:
+    card, *_rest = [
+        entry
+        for entry in entries_of(
+            [
+                Message("user", (TextBlock(wording.user_message("Plan it.")), TextBlock(note))),
+                Message("assistant", (ToolUseBlock("d", "attempt_completion", {"result": "1. Look"}),)),
+                Message("user", (ToolResultBlock("d", (TextBlock(wording.UNDECIDED),)),)),
+            ]
+        )
+        if isinstance(entry, Card)
+    ]
+    assert words(draw(card, ScreenLook())).startswith(head)
+
+
 def test_an_empty_reply_is_a_line() -> None:
     empty = fold(TurnStarted(1), TurnFinished(1, Usage(10, 0)))
     assert [entry.text for entry in empty.entries if isinstance(entry, Note)] == ["The model's reply was empty."]

@@ -105,14 +105,16 @@ async def test_a_plan_is_declined(kits: WebKits, browser: Any) -> None:
 
 
 async def test_an_approval_without_scopes_is_shown(kits: WebKits, browser: Any) -> None:
-    """As a Joey asks that knows none yet."""
+    """As a Joey asks that knows none yet; and one of a subtask that works in a worktree."""
     person = await visit(browser, await kits.start([]))
     text = await person.page.evaluate("""async () => {
       const { RequestPanel } = await import("/requests.js");
       const request = { type: "approval_requested", request_id: "1", name: "x", reason: "", shown: [], always: ["ls"] };
-      return new RequestPanel(request, () => {}).node.textContent;
+      const requests = [request, { ...request, scopes: ["task"] }];
+      return requests.map((each) => new RequestPanel(each, () => {}).node.textContent);
     }""")
-    assert "In this task" in text and "In this project" in text and not person.problems
+    assert "In this task" in text[0] and "In this project" in text[0] and not person.problems
+    assert "In this subtask" in text[1] and "In this task" not in text[1] and "In this project" not in text[1]
 
 
 async def test_files_go_back_and_forth(kits: WebKits, browser: Any) -> None:

@@ -45,7 +45,8 @@ def permissions(event: ApprovalRequested) -> list[dict[str, str]]:
     if event.always:
         allowed = "; ".join(event.always)
         for scope in event.scopes:
-            words = line(f"Don't ask again for {allowed}, in this {scope}")
+            where = scope if "project" in event.scopes else "subtask"
+            words = line(f"Don't ask again for {allowed}, in this {where}")
             found.append({"optionId": f"allow_{scope}", "name": words, "kind": "allow_always"})
     return [*found, ONCE[1]]
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from joey.journal.records import Record, UserSaid, UserTookBack
 from joey.journal.replay import TaskState, replay
 from joey.journal.store import TaskStore
+from joey.task.completion import waiting_result
 from joey.task.wording import PLAN_STOPPED
 from joey.tools.builtin import builtin_display
 
@@ -30,11 +31,14 @@ class LeftOpen:
     is_finished: bool = False
     waits_for_user: bool = False
     """Whether it was the user's turn: a request of the task, or of a subtask, stood open, or a plan was declined."""
+    waits_with_result: bool = False
+    """Whether that is a result of the task, which is a plan in plan mode."""
 
 
 def left_open(task_id: str, read: Journal) -> LeftOpen:
     states = [state for _, state in _open_tasks(task_id, read)]
-    return LeftOpen(tuple(_queued(states)), states[-1].is_finished, any(map(_waits_for_user, states)))
+    last, waits = states[-1], any(map(_waits_for_user, states))
+    return LeftOpen(tuple(_queued(states)), last.is_finished, waits, waiting_result(last) is not None)
 
 
 def take_back(task_id: str, store: TaskStore, read: Journal) -> bool:

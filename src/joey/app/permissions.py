@@ -13,11 +13,12 @@ from joey.journal.records import PermissionRevoked
 from joey.journal.store import TaskStore
 from joey.permissions import Granted
 from joey.system.folders import state_folder
+from joey.system.worktree_notes import project_of
 
 
 def project_permissions(workspace: Path) -> ProjectPermissions:
-    """What the user allowed in this folder for every task."""
-    return ProjectPermissions(state_folder() / "permissions.json", workspace)
+    """What the user allowed in this folder for every task, there and in the worktrees that Joey made of it."""
+    return ProjectPermissions(state_folder() / "permissions.json", project_of(workspace))
 
 
 def granted_in(workspace: Path, store: TaskStore, task_id: str | None) -> tuple[Granted, ...]:

@@ -284,7 +284,7 @@ class Services:
 
     def profile(self, kept: str = "") -> str:
         """The profile of approvals that a new task has here, or a resumed one that `kept` one of its own."""
-        if kept and not self._options.flag("approvals.profile"):
+        if kept in CYCLE and not self._options.flag("approvals.profile"):  # others are not believed either
             return kept
         return approvals_in_force(settings_in_force(self.folder, self._options.flags)).settings.profile
 

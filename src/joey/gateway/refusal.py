@@ -64,20 +64,21 @@ def context_exceeded(tokens: int, window: int) -> Refusal:
 
 
 def from_provider(error: errors.ProviderError, window: int | None = None) -> Refusal:
-    """What a client is told when the model's server fails. The upstream's key is none of the client's business."""
+    """What a client is told when the model's server fails, in that server's words. Its key and its address are none of
+    the client's business."""
     match error:
         case errors.ContextTooLongError():
             limit = f" This model's maximum context length is {window} tokens." if window else ""
-            return Refusal("context", f"prompt is too long: {error.reason}{limit}", param="messages")
+            return Refusal("context", f"prompt is too long: {error.words}{limit}", param="messages")
         case errors.AuthError():
-            return Refusal("upstream", f"the model's server refused the gateway's key: {error.reason}")
+            return Refusal("upstream", f"the model's server refused the gateway's key: {error.words}")
         case errors.WrongServerError():
-            return Refusal("upstream", f"the gateway's upstream is not a model's server: {error.reason}")
+            return Refusal("upstream", f"the gateway's upstream is not a model's server: {error.words}")
         case errors.BadRequestError():
             kind: RefusalKind = "not_found" if error.status == 404 else "invalid"
-            return Refusal(kind, f"the model's server refused the request: {error.reason}")
+            return Refusal(kind, f"the model's server refused the request: {error.words}")
         case errors.RateLimitError():
-            return Refusal("rate", error.reason, retry_after=error.retry_after)
+            return Refusal("rate", error.words, retry_after=error.retry_after)
         case errors.OverloadedError() if error.status != 500:  # a server that failed is not busy
-            return Refusal("overloaded", f"the model's server reports: {error.reason}", retry_after=error.retry_after)
-    return Refusal("upstream", f"the model's server failed: {error.reason}", retry_after=error.retry_after)
+            return Refusal("overloaded", f"the model's server reports: {error.words}", retry_after=error.retry_after)
+    return Refusal("upstream", f"the model's server failed: {error.words}", retry_after=error.retry_after)

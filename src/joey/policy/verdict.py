@@ -84,7 +84,8 @@ def combine(parts: Iterable[VerdictPart], *, nothing: str = "nothing here needs 
 def _reasons(parts: Sequence[VerdictPart]) -> str:
     """Why these parts decide. In a command line all of them are named: a harmless command in front must not hide the
     one behind it. Elsewhere the first stands for the others, which are often the same file under another name."""
-    named = parts if parts[0].kind == "command" else parts[:1]
+    of_a_plain_line = parts[0].kind != "other" and any(part.kind == "command" for part in parts)
+    named = parts if of_a_plain_line else parts[:1]
     reasons = list(dict.fromkeys(f"`{_short(part)}`: {part.reason}" for part in named))
     more = f"; and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
     return "; ".join(reasons[:_MAX_REASONS]) + more

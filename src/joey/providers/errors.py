@@ -27,8 +27,8 @@ _LEAST_KEY = 8
 
 
 class ProviderError(JoeyError):
-    """A request failed. `reason` says what happened, the whole message also what to do. `retry_after` is how many
-    seconds the provider wants to be left alone, if it says so."""
+    """A request failed. `words` are the provider's, `reason` says what happened and where, the whole message also what
+    to do. `retry_after` is how many seconds the provider wants to be left alone, if it says so."""
 
     retryable: ClassVar[bool] = False
     advice: ClassVar[str] = ""
@@ -43,7 +43,7 @@ class ProviderError(JoeyError):
     ) -> None:
         what_to_do, message = self.advice if advice is None else advice, sendable(message)
         super().__init__(f"{_sentence(message)} {what_to_do}" if what_to_do else message)
-        self.reason = message
+        self.words = self.reason = message
         self.status = status
         self.retry_after = retry_after
 
@@ -51,13 +51,15 @@ class ProviderError(JoeyError):
         """The same, without the key where the provider's words repeat it: errors are shown, logged and kept."""
         if key and len(key) >= _LEAST_KEY:
             self.args = tuple(str(argument).replace(key, "[the key]") for argument in self.args)
-            self.reason = self.reason.replace(key, "[the key]")
+            self.reason, self.words = (text.replace(key, "[the key]") for text in (self.reason, self.words))
         return self
 
     def from_host(self, host: str) -> Self:
-        """The same, and for a server error (5xx) which server it was: its own words seldom say so."""
-        if self.status is not None and self.status >= 500:
-            self.args = (f"{host} failed with HTTP {self.status}: {self}",)
+        """The same, and for a server that is overloaded or failed inside which one it was: its own words seldom say
+        so."""
+        if host and self.reason == self.words and (isinstance(self, OverloadedError) or (self.status or 0) >= 500):
+            failed = f"{host} failed{f' with HTTP {self.status}' if self.status else ''}"
+            self.args, self.reason = (f"{failed}: {self}",), f"{failed}: {self.words}"
         return self
 
 

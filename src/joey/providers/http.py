@@ -116,7 +116,7 @@ class HttpProvider(Provider):
                 async for chunk in chunks:
                     yield chunk
         except errors.ProviderError as error:
-            error.hiding(self._key)
+            error.from_host(host_of(self._address)).hiding(self._key)
             raise
         except (self.http_errors.any, self.http_errors.broken) as error:
             raise self._failure(error).hiding(self._key) from error

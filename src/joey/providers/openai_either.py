@@ -84,5 +84,5 @@ class EitherProvider(Provider):
 
 def _is_for_the_other(error: errors.BadRequestError, api: Api) -> bool:
     if api == "chat":
-        return bool(_NEEDS_RESPONSES.search(error.reason))
-    return error.status in _NO_SUCH_PATH and not _NO_SUCH_MODEL.search(error.reason)
+        return bool(_NEEDS_RESPONSES.search(error.words))
+    return error.status in _NO_SUCH_PATH and not _NO_SUCH_MODEL.search(error.words)

@@ -61,6 +61,14 @@ def worktree_around(folder: Path, environ: Mapping[str, str] = os.environ) -> Wo
     return read_note(notes_folder(environ) / place[0] / f"{place[1]}.json") if len(place) == 2 else None
 
 
+def project_of(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """The folder that this one stands for: in a worktree, the one in the checkout that it was made from."""
+    worktree = worktree_around(folder, environ)
+    if worktree is None:
+        return folder
+    return project_of(worktree.origin / folder.resolve().relative_to(worktree.path.resolve()), environ)
+
+
 def read_note(path: Path) -> Worktree | None:
     try:
         data: Any = read_json(read_regular_text(path))

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from joey.commands import Answer
 from joey.events import CompletionAnswered, CompletionRequested, TaskCompleted, ToolCount
 from joey.journal.replay import TaskState
-from joey.messages import ResultBlock, TextBlock
+from joey.messages import ResultBlock, TextBlock, ToolUseBlock
 from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.edit_checks import EditChecks
@@ -119,7 +119,8 @@ class Completion:
             return Accepted(proposed)
         request_id = self._requests.new_id("completion")
         plan = self._toolbox.approvals.profile == "plan" and not plain  # a reply without the call is an answer
-        answer, checked = await self._next_message(CompletionRequested(request_id, proposed, plain, plan))
+        allowed = self._toolbox.allowed_for_a_plan if plan else ()
+        answer, checked = await self._next_message(CompletionRequested(request_id, proposed, plain, plan, allowed))
         if plan and answer.profile:
             return await self._carry_out(proposed, answer)
         if plan and not (answer.yes or answer.text or answer.images):
@@ -170,3 +171,11 @@ class Completion:
 def was_accepted(state: TaskState, call: str) -> bool:
     """Whether a call that an interruption left open is the completion with which the task ended."""
     return call == "attempt_completion" and state.ended is not None and state.ended.outcome == "completed"
+
+
+def waiting_result(state: TaskState) -> ToolUseBlock | None:
+    """The result, or the plan, that the user was shown when the task was left, and has not decided about."""
+    owed = [call for call in state.unanswered if call.id not in state.calls.results]
+    first = next(iter(owed), None)
+    shown = first is not None and first.name == "attempt_completion" and first.id in state.calls.begun
+    return first if first is not None and shown and not was_accepted(state, first.name) else None

@@ -11,7 +11,7 @@ from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultB
 from joey.protocols.reply import Reply
 from joey.providers.errors import ProviderError
 from joey.task import wording
-from joey.task.completion import Accepted, Completion, was_accepted
+from joey.task.completion import Accepted, Completion, waiting_result, was_accepted
 from joey.task.config import TaskConfig
 from joey.task.edit_checks import EditChecks
 from joey.task.environment import find_earlier_commands, turn_details
@@ -76,6 +76,8 @@ class Loop:
             return TaskFinished("completed", made.accepted.result)
         content, details = await self._first_content(opening)
         content += [*begun, *checked.context]
+        if made.declined:
+            return await self._declined(content)
         while True:
             await self._add_user_message(content, details)
             if self._hooks.stopped is not None:
@@ -93,18 +95,26 @@ class Loop:
 
     def _unmade_calls(self) -> list[ToolCallFinished]:
         """The calls that a suspension left open: none of them, and none before them, has touched anything. A question
-        is begun when it is put, and can be put again."""
+        is begun when it is put, and can be put again; and so can a plan, also where an interruption left it open."""
         state = self._log.state
-        if self._config.hooks.answer is None or state.calls.children or state.calls.uncertain:
+        if state.calls.children or state.calls.uncertain:
             return []
         owed = [call for call in state.unanswered if call.id not in state.calls.results]
-        if any(call.id in state.calls.begun and not self._is_question(call) for call in owed):
+        if self._config.hooks.answer is None:
+            owed = owed if self._is_waiting_plan(owed) else []
+        elif any(call.id in state.calls.begun and not self._is_question(call) for call in owed):
             return []
         return [ToolCallFinished(call.id, call.name, call.arguments) for call in owed]
 
     def _is_question(self, call: ToolUseBlock) -> bool:
         resolved = self._toolbox.registry.resolve(call)
         return isinstance(resolved, ResolvedCall) and resolved.tool.display.role == "question"
+
+    def _is_waiting_plan(self, owed: Sequence[ToolUseBlock]) -> bool:
+        """Whether nothing is left open but a plan, about which the user can decide now as well as then."""
+        state = self._log.state
+        plans = self._toolbox.approvals.profile == "plan" and not state.queued
+        return plans and len(owed) == 1 and waiting_result(state) is not None
 
     async def _reply(self) -> Reply | TaskFinished:
         while True:
@@ -131,10 +141,7 @@ class Loop:
                 return TaskFinished("completed", outcome.result)
             content = [*outcome.content]
         if turn.declined:
-            profile = self._toolbox.approvals.profile
-            self._plans = profile == "plan"  # the answer says so already, and not that anything is to be done
-            await self._add_user_message(content)
-            return TaskFinished("cancelled", wording.plan_stopped(profile))
+            return await self._declined(content)
         notes = [] if answered else [*self._notes(reply, calls), await self._checks.complaints() or ""]
         content += [TextBlock(note) for note in (*notes, self._details()) if note]
         succeeded = turn.any_succeeded or answered
@@ -144,6 +151,13 @@ class Loop:
             await self._add_user_message(content)
             return more
         return [*content, *more]
+
+    async def _declined(self, content: list[Block]) -> TaskFinished:
+        """The user does not want the plan."""
+        profile = self._toolbox.approvals.profile
+        self._plans = profile == "plan"  # the answer says so already, and not that anything is to be done
+        await self._add_user_message(content)
+        return TaskFinished("cancelled", wording.plan_stopped(profile))
 
     async def _refused(self) -> TaskFinished | None:
         """The end, if a hook keeps from the model what the user says on resuming. It does not wait any longer then."""

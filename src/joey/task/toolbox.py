@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from joey.checkpoints import CheckpointStore
 from joey.events import FilesLeftBehind, SandboxReported, ToolRunProgressed
@@ -119,6 +120,16 @@ class Toolbox:
         profile = self._log.state.allowed.profile
         chosen = self._config.profiles(profile) if profile else self._config.approvals
         return self.permissions.applied(chosen)
+
+    @property
+    def allowed_for_a_plan(self) -> tuple[Literal["changes", "commands", "some commands"], ...]:
+        """What needs no approval once a plan is accepted, also under the profile that asks about everything."""
+        settings = self.permissions.applied(self._config.profiles("ask"))
+        any_command = {"*", "+network *"} & {*settings.allow} and not settings.deny
+        return (
+            *(("changes",) if settings.writes == "allow" else ()),
+            *(("commands",) if any_command else ("some commands",) if settings.allow else ()),
+        )
 
     @property
     def rules(self) -> Rules:

@@ -26,6 +26,7 @@ from joey.system.visible import as_on_screen, one_line, visible
 from joey.terminal.transcript import (
     DECLINED,
     DENIED,
+    NOT_DECIDED,
     Card,
     Entry,
     ModelText,
@@ -156,7 +157,9 @@ def _todo_lines(todos: tuple[Todo, ...]) -> str:
 def _card(card: Card, look: Look) -> RenderableType:
     if card.display.role == "result" and (card.state != "failed" or card.status == DECLINED):
         head = result_heading(proposed=card.state != "done", of_subtask=bool(card.subtask), is_plan=card.is_plan)
-        head = inked("✗ Plan", "bold red").append(f"  {DECLINED}", "red") if card.status else head
+        head = inked("✗ Plan", "bold red").append(f"  {DECLINED}", "red") if card.status == DECLINED else head
+        if card.status == NOT_DECIDED:
+            head = result_heading(proposed=True, is_plan=True).append(f"  {NOT_DECIDED}", "yellow")
         return look.under(head, look.prose(card.summary))
     if card.state != "failed" and card.display.role == "question":
         return look.others(Text(visible(card.summary)), "? ", "bold yellow")

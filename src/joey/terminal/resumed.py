@@ -26,11 +26,13 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from joey.task.wording import typed_words, without_workspace
+from joey.task.completion import waiting_result
+from joey.task.wording import PLAN_ACCEPTED, PLAN_MODE, PLAN_MODE_OFF, typed_words, without_workspace
 from joey.terminal.notes import note_on
 from joey.terminal.transcript import (
     DENIED,
     INTERRUPTED,
+    NOT_DECIDED,
     Card,
     Entry,
     Growing,
@@ -50,10 +52,12 @@ _USERS_COMMAND = re.compile(r"\n\n<input>\nThe user ran `([^\n]*)`:\n([^\n]*)\n(
 """What a command of the user's own printed, below their next message (`joey.app.users_commands.with_outputs`)."""
 
 
-def resumed_entries(task_id: str, read: Callable[[str], Iterable[records.Record]]) -> list[Entry]:
-    """What was on the screen of a task; `read` returns the journal of a task, and of each of its subtasks."""
+def resumed_entries(task_id: str, read: Callable[[str], Iterable[records.Record]], *, profile: str = "") -> list[Entry]:
+    """What was on the screen of a task; `read` returns the journal of a task, and of each of its subtasks. `profile` is
+    that of approvals which holds: under `plan`, a result that waits for the user is a plan."""
     journal = [*read(task_id)]
     state = replay(journal)
+    waiting = waiting_result(state) if profile == "plan" else None
     return entries_of(
         state.messages,
         shown=shown_results(journal),
@@ -61,6 +65,7 @@ def resumed_entries(task_id: str, read: Callable[[str], Iterable[records.Record]
         between=between_messages(journal, read),
         begun={record.call_id for record in journal if isinstance(record, records.RunBegan)},
         results=state.calls.results,
+        plan=waiting.id if waiting is not None else "",
     )
 
 
@@ -116,17 +121,20 @@ def entries_of(
     between: Mapping[int, Sequence[Entry]] | None = None,
     begun: Container[str] = (),
     results: Mapping[str, ToolResult] | None = None,
+    plan: str = "",
 ) -> list[Entry]:
     """Messages as entries. `shown` is what the user saw of the calls, `interrupted` what came of replies that were cut
     off, and `between` what else was shown, by the number of messages before them. `begun` are the calls that ran,
     `results` what came of those that no message answers yet: others of their reply had not run when the task was
-    left."""
+    left. `plan` is the call whose result is a plan that nobody has decided about."""
     entries: list[Entry] = []
     cards: dict[str, Card] = {}
+    plans = False
     for number, message in enumerate((*messages, Message("user", ()))):
         if cut := (interrupted or {}).get(number):
             entries.append(ModelText(Growing(cut), is_open=False))
         entries += (between or {}).get(number, ())
+        told, plans = plans, _plans_after(message, plans)
         for block in message.content if message.role == "assistant" else without_workspace(message.content):
             match block:
                 case TextBlock(text) if message.role == "assistant":
@@ -141,20 +149,47 @@ def entries_of(
                 case ToolResultBlock(call_id, content, is_error) if call_id in cards:
                     cards[call_id].state = "running" if call_id in begun else cards[call_id].state
                     settle(cards[call_id], ToolResult(content, (shown or {}).get(call_id, ()), is_error))
+                    _mark_if_undecided(cards[call_id], plans=told)
                     entries += [UserText(text)] if (text := _answer_to(cards[call_id])) else []
                 case ImageBlock():
                     entries.append(Note("[an image]"))
                 case _:
                     pass
+    if plan in cards:
+        _undecided(cards[plan])
     for card in cards.values():
         if card.state == "ready" and (result := (results or {}).get(card.call_id)):
             card.state = "running" if card.call_id in begun else card.state
             settle(card, result)
-        if card.state == "background":
-            card.state, card.status = "stopped", "ran in the background, in an earlier session"
-        if card.state == "ready":  # only the result that was accepted has no answer
-            card.state, card.status = ("done", "") if card.display.role == "result" else ("failed", INTERRUPTED)
+        _end_card(card)
     return entries
+
+
+def _end_card(card: Card) -> None:
+    """The card of a call at the end of the conversation."""
+    if card.state == "background":
+        card.state, card.status = "stopped", "ran in the background, in an earlier session"
+    if card.state == "ready":  # only the result that was accepted has no answer
+        card.state, card.status = ("done", "") if card.display.role == "result" else ("failed", INTERRUPTED)
+
+
+def _plans_after(message: Message, plans: bool) -> bool:
+    """Whether the model only plans once it has read this message: `plans`, if that says nothing about it."""
+    for block in message.content if message.role == "user" else ():
+        blocks = block.content if isinstance(block, ToolResultBlock) else (block,)
+        for text in (each.text for each in blocks if isinstance(each, TextBlock)):
+            plans = text == PLAN_MODE or (plans and text != PLAN_MODE_OFF and not text.startswith(PLAN_ACCEPTED))
+    return plans
+
+
+def _mark_if_undecided(card: Card, *, plans: bool) -> None:
+    """`plans`: whether the model only planned when it made the call."""
+    if plans and card.display.role == "result" and card.status == INTERRUPTED:
+        _undecided(card)
+
+
+def _undecided(card: Card) -> None:
+    card.is_plan, card.state, card.status = True, "done", NOT_DECIDED
 
 
 def _typed(text: str) -> list[Entry]:

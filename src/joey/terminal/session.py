@@ -101,7 +101,7 @@ class Session:
         self._named = True
         """Whether the flags of the command line are about the task that is resumed next: it is the first one."""
         self._mode, self._profile = self.choices.mode, self.choices.profile
-        """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
+        """What the user chose here. A mode that a task switched to by itself is its own business."""
         self._seen, self._known = self._written(), 0
         """How long the journal is as far as this terminal knows, and how many messages."""
         self._background: tuple[Job, ...] = ()
@@ -112,6 +112,8 @@ class Session:
         """The tasks that ended before they were compacted, as the user wanted: it is done when they are resumed."""
         self.enter_continues = False
         """Whether the screen says that an empty Enter continues the task. Otherwise it sends nothing."""
+        self._enter_shows_plan = False
+        """Whether it does so because a plan waits, which is none any more under another profile."""
         self.warned_of = ""
         """The last command of the user's, if it was not done because of what would end with it."""
         self._stopping = False
@@ -266,6 +268,7 @@ class Session:
         """Another profile of approvals from now on, for the task that runs, or else for the next message."""
         if self.task is None or not self.task.send(SetProfile(profile)):
             self.choices = replace(self.choices, profile=profile)
+            self.enter_continues = self.enter_continues and not self._enter_shows_plan
         self._profile = profile
         self.status = replace(self.status, profile=profile)
 
@@ -275,12 +278,14 @@ class Session:
         return self.task.context if self.task is not None else self._last_context
 
     def begin_new(self) -> None:
+        """The next message starts a new task, with the model and the approvals that are shown."""
         self._last_context, self.enter_continues = None, False
         for each in self._command_lines.values():
             each.forget()
-        mode = self._mode or self.services.setting("mode")
-        self.choices = replace(self.choices, mode=mode, resume=None, profile=self._profile)
-        profile = self._profile or self.services.profile()
+        mode, profile = self._mode or self.services.setting("mode"), self.profile
+        # One that nobody chose is that of the settings, which then decide in every detail.
+        chosen = self._profile == profile or profile != self.services.profile()
+        self.choices = replace(self.choices, mode=mode, resume=None, profile=profile if chosen else None)
         self.status = Status(mode, self.status.model, profile)
 
     def resume(self, start: str) -> TaskState:
@@ -311,12 +316,15 @@ class Session:
         """What continues the task that is resumed next, for the screen: an empty Enter does from then on, if that is
         what it says."""
         resumed, left = self.choices.resume or "", self._left_open
-        self.enter_continues = False
+        self.enter_continues = self._enter_shows_plan = False
         if elsewhere := self.services.open_elsewhere(resumed):
             return f"{elsewhere[0].upper()}{elsewhere[1:]}, then type a message to continue."
         self.enter_continues = _may_go_on(left)
         if left.queued:
             return "Type a message, or press Enter to continue: what is queued is sent with it."
+        if left.waits_with_result and self.profile == "plan":
+            self.enter_continues = self._enter_shows_plan = True
+            return "The plan waits for your decision: press Enter to decide, or type what to change."
         if self.enter_continues:
             return "Type a message, or press Enter to continue."
         return f"{'It is finished;' if left.is_finished else 'It is waiting for you:'} type a message to continue."

@@ -30,6 +30,8 @@ INTERRUPTED = "interrupted"
 ELSEWHERE = "in progress in another terminal"
 DECLINED, DENIED = "declined", "denied"
 """The status of a plan that the user did not want, and of a call that they did not approve."""
+NOT_DECIDED = "not decided"
+"""The status of a plan that was left before the user said anything about it."""
 KEPT_OUTPUT = 200_000
 """How many characters of a command's live output are kept for the screen."""
 
@@ -195,12 +197,12 @@ class Transcript:
 
     def show_earlier(self, task_id: str, entries: Sequence[Entry], *, elsewhere: bool = False) -> None:
         """What a task that is resumed has behind it. A call that was interrupted may still get its result: a subtask
-        comes back. Where the task is open `elsewhere`, nothing was interrupted."""
+        comes back, and a plan is put again. Where the task is open `elsewhere`, nothing was interrupted."""
         self.entries += entries
         for card in entries:
-            if isinstance(card, Card) and card.status == INTERRUPTED:
+            if isinstance(card, Card) and card.status in (INTERRUPTED, NOT_DECIDED):
                 self._cards[card.subtask or task_id, card.call_id] = card
-                if elsewhere and not card.result:
+                if elsewhere and card.status == INTERRUPTED and not card.result:
                     card.state, card.status = "running", ELSEWHERE
 
     def open_with(self, text: str) -> Entry:
@@ -250,8 +252,9 @@ class Transcript:
                 return self._completed(task_id)
             case events.TaskFinished() | events.TaskAborted():
                 stopped = self._noted_stop(task_id) if isinstance(event, events.TaskAborted) else []
+                left = self._left_plan(task_id)
                 self.pending = [each for each in self.pending if each[0] != task_id]
-                return [*stopped, *self._end(task_id), *self._noted_end(task_id, event)]
+                return [*stopped, *left, *self._end(task_id), *self._noted_end(task_id, event)]
             case _:
                 return self._request(task_id, event)
 
@@ -440,7 +443,16 @@ class Transcript:
     def _mark_plan(self, task_id: str) -> list[Entry]:
         proposed = self._last_results(task_id)
         for card in proposed:
-            card.is_plan = True
+            card.is_plan, card.status = True, ""
+        return [*proposed]
+
+    def _left_plan(self, task_id: str) -> list[Entry]:
+        """The plan that the task ends with before the user has decided about it."""
+        if not any(task == task_id and _is_plan(request) for task, request in self.pending):
+            return []
+        proposed = self._last_results(task_id)
+        for card in proposed:
+            card.status = NOT_DECIDED
         return [*proposed]
 
     def _last_results(self, task_id: str) -> list[Card]:
@@ -489,7 +501,7 @@ class Transcript:
                 | events.ContinueRequested()
             ):
                 self.pending.append((task_id, event))
-                plan = self._mark_plan(task_id) if isinstance(event, events.CompletionRequested) and event.plan else []
+                plan = self._mark_plan(task_id) if _is_plan(event) else []
                 return [*plan, *self._set_waiting(task_id, event)]
             case events.ApprovalAnswered(request_id, approved, comment):
                 cards = self._no_longer_waiting(task_id, request_id)
@@ -535,6 +547,10 @@ class Transcript:
 
     def _answered(self, task_id: str, request_id: str) -> None:
         self.pending = [each for each in self.pending if (each[0], each[1].request_id) != (task_id, request_id)]
+
+
+def _is_plan(request: events.Request) -> bool:
+    return isinstance(request, events.CompletionRequested) and request.plan
 
 
 def _taken_back(text: str, waiting: list[UserText]) -> Entry:

@@ -231,13 +231,18 @@ class _Judge:
         return VerdictPart(command.source, decision, "the line is too long to be judged from here on", None, "command")
 
     def _needs_a_rule(self, parts: list[VerdictPart], depth: int) -> list[VerdictPart]:
-        """A line of nothing but neutral commands is as any other command that no rule names."""
+        """A line of nothing but neutral commands is as any other command that no rule names: the first one asks."""
         commands = [part for part in parts if part.kind == "command"]
         if depth or self._anything or self._confined or not commands:
             return parts
-        if all(part.reason == _NEUTRAL for part in commands):
-            return [*parts, VerdictPart(commands[0].subject, self._settings.commands, _NO_RULE, None, "command")]
-        return parts
+        if any(part.reason != _NEUTRAL for part in commands):
+            return parts
+        first, decision = commands[0].subject, self._settings.commands
+        asks = [part.kind == "command" and part.subject == first for part in parts]
+        return [
+            replace(part, decision=decision, reason=_NO_RULE) if of_first else part
+            for part, of_first in zip(parts, asks, strict=True)
+        ]
 
     def _after_cd(self, command: Command, where: _Where) -> _Where:
         targets = [word.text for word in command.words[1:]] or ["~"]

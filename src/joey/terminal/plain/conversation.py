@@ -36,6 +36,7 @@ from joey.system.visible import one_line
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
 from joey.terminal.plain.writer import Writer
+from joey.terminal.plans import asks_before
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 _PLAN = {"y": "ask", "yes": "ask", "1": "ask", "2": "edits"}
@@ -208,8 +209,9 @@ def prompt_for(request: events.Request) -> str:
         case events.QuestionRequested(_, _, suggestions):
             return "Your answer, or a number: " if suggestions else "Your answer: "
         case events.CompletionRequested(plan=True):
-            how = "[y]es and ask before changes, [2] ask before commands only, [n]o"
-            return f"Carry out the plan? {how}, or what to change: "
+            careful, editing = asks_before(request, "ask"), asks_before(request, "edits")
+            other = f", [2] {editing}" if editing != careful else ""
+            return f"Carry out the plan? [y]es and {careful}{other}, [n]o, or what to change: "
         case events.CompletionRequested(plain=True):
             return "> "
         case events.CompletionRequested():
@@ -223,7 +225,7 @@ def _lasting(request: events.ApprovalRequested) -> str:
         return ""
     if "project" not in request.scopes:
         return ", [2] always in this subtask"
-    return ", [2] always in this task, [3] always in this project folder"
+    return ", [2] always in this task, [3] always in this project"
 
 
 def answer_to(request: events.Request, line: str) -> Answer:

@@ -23,6 +23,7 @@ from typing import TypeAlias
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
 from joey.system.visible import one_line
+from joey.terminal.plans import asks_before
 
 QUIET = 0.5
 """For how many seconds nothing must have been typed, and the request must have been in view, before a key answers."""
@@ -85,10 +86,11 @@ def choices(request: Request) -> tuple[Choice, ...]:
 def _for_a_plan(request: CompletionRequested) -> tuple[Choice, ...]:
     """Every way to have a plan carried out, and to decline it. Words alone go back to the model, which plans again."""
     careful, editing = (Answer(request.request_id, yes=True, profile=profile) for profile in ("ask", "edits"))
+    both = asks_before(request, "ask"), asks_before(request, "edits")
     return (
-        Choice(("y", "1"), "carry it out, and ask before changes and commands", careful),
-        Choice(("2",), "carry it out, and ask before commands only", editing),
-        Choice(("e", "3"), "edit it in your editor, then carry it out and ask", EditPlan(request.result, careful)),
+        Choice(("y", "1"), f"carry it out, and {both[0]}", careful),
+        *((Choice(("2",), f"carry it out, and {both[1]}", editing),) if both[0] != both[1] else ()),
+        Choice(("e", "3"), "edit it in your editor, then carry it out as with y", EditPlan(request.result, careful)),
         Choice(("n",), "no: nothing is carried out, and the approval profile stays", Answer(request.request_id)),
     )
 
@@ -107,7 +109,7 @@ def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
         return (Choice(("2",), f"yes, always in this subtask: {what}", yes),)
     return (
         Choice(("2",), f"yes, always in this task: {what}", yes),
-        Choice(("3",), f"yes, always in this project folder: {what}", replace(yes, scope="project")),
+        Choice(("3",), f"yes, always in this project: {what}", replace(yes, scope="project")),
     )
 
 

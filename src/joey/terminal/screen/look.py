@@ -24,6 +24,8 @@ _TOO_LONG = 20_000
 """More of one text (a block of code, a table: others are cut between paragraphs) is not laid out as Markdown: a million
 characters would take the screen ten seconds."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+_MANY_LINES = 1_000
+"""More of a file that is being written is shown without colours."""
 _SHORT = 20
 """Answers of so few characters share a line: the rest of the panel belongs to what is requested."""
 
@@ -81,6 +83,8 @@ class ScreenLook(Look):
         lines = visible(text).split("\n")
         hidden = 0 if self.in_full else max(0, len(lines) - FOLDED)
         shown = "\n".join(lines[hidden:])
+        if len(lines) - hidden > _MANY_LINES:
+            return Text(shown)  # it grows, and all of it would be highlighted with each piece
         if not name and re.match(r"(@@|\*\*\* |--- |<<<<<<<)", text):
             return draw_diff(shown)
         return Syntax(

@@ -2,7 +2,8 @@
 
     drawn --cut--> pieces of some hundred lines --count_rows--> the height --strip(y)--> one piece laid out
 
-How many rows a piece of text has is counted without drawing it: only lines that are wider than the screen are wrapped.
+How many rows a piece of text has is counted without drawing it, once for each width that the layout tries: only lines
+that are wider than the screen are wrapped, and those with words of usual letters and length by jumping from row to row.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import accumulate, islice
 
 from rich._wrap import divide_line
@@ -25,14 +27,16 @@ from joey.terminal.screen.places import Marked, plain
 PIECE = 500
 """How many lines are laid out at once. An entry of more than two pieces is a tall one."""
 _TAB = 8
+_WIDTHS = 2
+"""For so many widths the rows are remembered: with and without a bar to scroll with."""
 
 
 @dataclass(slots=True)
 class Tall:
-    """The pieces of an entry, one above the other, and which rows they fill at the width they were counted for last."""
+    """The pieces of an entry, one above the other, and which rows they fill at the width they were laid out for."""
 
     pieces: list[RenderableType]
-    _width: int = 0
+    _counted: dict[int, list[int]] = field(default_factory=dict)
     _ends: list[int] = field(default_factory=list)
 
     def find(self, pattern: re.Pattern[str], nth: int) -> Tall:
@@ -45,10 +49,13 @@ class Tall:
         return Tall(pieces)
 
     def height(self, width: int, console: Console, options: ConsoleOptions) -> int:
-        if width != self._width:
-            counts = (count_rows(piece, width, console, options) for piece in self.pieces)
-            self._width, self._ends = width, [*accumulate(counts)]
-        return self._ends[-1]
+        """How many rows it fills at this width, which is that of the layout from now on."""
+        ends = self._counted.pop(width, None)
+        if ends is None:
+            ends = [*accumulate(count_rows(piece, width, console, options) for piece in self.pieces)]
+        self._counted = {**dict([*self._counted.items()][1 - _WIDTHS :]), width: ends}
+        self._ends = ends
+        return ends[-1]
 
     def piece_at(self, y: int) -> tuple[int, int]:
         """Which piece has this row, and which of its rows it is."""
@@ -127,8 +134,41 @@ def count_rows(drawn: RenderableType, width: int, console: Console, options: Con
 
 
 def _rows_of(line: str, width: int, *, wraps: bool) -> int:
+    if not wraps:
+        return 1
+    if line.isascii():
+        return _rows_of_letters(line.expandtabs(_TAB) if "\t" in line else line, width)
     if "\t" in line:
         text = Text(line)
         text.expand_tabs(_TAB)
         line = text.plain
-    return 1 if not wraps or cell_len(line) <= width else len(divide_line(line, width)) + 1
+    return 1 if cell_len(line) <= width else len(divide_line(line, width)) + 1
+
+
+def _rows_of_letters(line: str, width: int) -> int:
+    """The same where each character is as wide as the others. A row ends before the first word that does not fit; a
+    word that is longer than a row, which is cut, is left to Rich."""
+    if len(line) <= width:
+        return 1
+    first = _FIRST_WORD.match(line)
+    if (first and first.end() > width) or _longer_word(width).search(line):
+        return len(divide_line(line, width)) + 1
+    begins, end, rows = 0, len(line.rstrip()), 1
+    while end - begins > width:
+        over = begins + width
+        if line[over] == " " or line[over - 1] == " ":
+            begins = over + len(line[over:]) - len(line[over:].lstrip())
+        else:
+            begins = line.rfind(" ", begins, over) + 1
+        rows += 1
+    return rows
+
+
+_FIRST_WORD = re.compile(r"\s*\S*")
+"""With the blanks before it, which are a part of it."""
+
+
+@lru_cache(maxsize=2 * _WIDTHS)
+def _longer_word(width: int) -> re.Pattern[str]:
+    """Finds a word that is longer than a row."""
+    return re.compile(rf"\S{{{width + 1}}}")

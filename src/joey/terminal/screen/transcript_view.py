@@ -157,6 +157,8 @@ class _KeptEntry:
     size: Size
     look: Look
     """How it was laid out then."""
+    was_tall: bool = False
+    """Whether it was too long then to be laid out as a whole."""
     _size: Size | None = None
     _look: Look | None = None
     _above: int = 0
@@ -175,8 +177,9 @@ class _KeptEntry:
         return self._above
 
     def _row_with_the_same_words(self, size: Size) -> int:
-        """That has as many letters before it. A very long entry is not laid out for it: there, the same part of it."""
-        if self.view.is_tall:
+        """That has as many letters before it. A very long entry is not laid out for it, be it that it was one or is one
+        by now: there, the same part of it."""
+        if self.view.is_tall or self.was_tall:
             return round(-self.row * size.height / max(1, self.size.height))
         before = self.view.letters(self.look, self.size.width)[: -self.row]
         now = self.view.letters(self.view.look, size.width)
@@ -234,7 +237,7 @@ class TranscriptView(Survives, VerticalScroll, can_focus=False):
         begins = (each for each in views if top <= each.virtual_region.y < top + self.size.height)
         first = next(begins, next(iter(views), None))
         row = first.virtual_region.y - top if first else 0
-        self._in_view = _KeptEntry(first, row, first.content_size, first.look) if first else None
+        self._in_view = _KeptEntry(first, row, first.content_size, first.look, first.is_tall) if first else None
 
     @property
     def _user_is_at_end(self) -> bool:

@@ -191,7 +191,8 @@ class WorkingApp(DisplayApp):
     def show_task(self, state: TaskState) -> None:
         self.transcript = Transcript()
         resumed, services = self.session.choices.resume, self.session.services
-        earlier = resumed_entries(resumed, services.journals.read) if resumed else entries_of(state.messages)
+        read, profile = services.journals.read, self.session.profile
+        earlier = resumed_entries(resumed, read, profile=profile) if resumed else entries_of(state.messages)
         elsewhere = bool(resumed and services.open_elsewhere(resumed))
         self.transcript.show_earlier(resumed or "", earlier, elsewhere=elsewhere)
         self.transcript.show_waiting(self.session.queued)

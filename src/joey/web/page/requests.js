@@ -68,6 +68,7 @@ export class RequestPanel {
     const words = () => this.field.value.trim();
     this.field.placeholder = "A comment for Joey, with yes or no";
     this.field.setAttribute("aria-label", "Comment");
+    const inProject = (scopes ?? ["task", "project"]).includes("project"); // else it is a subtask in a worktree
     const whole = shown.some((each) => each.type === "shown_diff")
       ? [...shown.map(shownPart), el("details", { class: "all" }, el("summary", {}, "All arguments"), argumentsOf(this.request))]
       : [argumentsOf(this.request), ...shown.map(shownPart)];
@@ -75,8 +76,8 @@ export class RequestPanel {
       el("summary", {}, "Don’t ask again…"),
       el("p", {}, "Allow from now on:"), el("ul", {}, always.map((each) => el("li", {}, each))),
       el("div", { class: "buttons" },
-        this.choice("In this task", "", () => ({ yes: true, text: words(), always: true, scope: "task" })),
-        (scopes ?? ["task", "project"]).includes("project") ? this.choice("In this project", "", () => ({ yes: true, text: words(), always: true, scope: "project" })) : null)) : null;
+        this.choice(inProject ? "In this task" : "In this subtask", "", () => ({ yes: true, text: words(), always: true, scope: "task" })),
+        inProject ? this.choice("In this project", "", () => ({ yes: true, text: words(), always: true, scope: "project" })) : null)) : null;
     const command = typeof args?.command === "string" && !shown.some((each) => each.type === "shown_diff");
     this.node.append(
       el("h2", {}, "Approval required: ", el("code", {}, name)), el("p", { class: "reason" }, inline(reason)),
