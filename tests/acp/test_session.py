@@ -174,8 +174,9 @@ async def test_a_hostile_client_gets_errors_and_the_session_lives_on(desks: Desk
 
 def test_a_request_of_a_subtask_in_a_worktree_says_that_the_answer_holds_for_the_subtask() -> None:
     request = ApprovalRequested("r", "c", "execute_command", {}, "", always=("exactly `date`",))
-    for scopes, where in ((("task",), ["subtask"]), (("task", "project"), ["task", "project"])):
-        names = [each["name"] for each in permissions(replace(request, scopes=scopes))]
+    alone, both = replace(request, scopes=("task",)), replace(request, scopes=("task", "project"))
+    for requested, where in ((alone, ["subtask"]), (both, ["task", "project"])):
+        names = [each["name"] for each in permissions(requested)]
         assert names[1:-1] == [f"Don't ask again for exactly `date`, in this {each}" for each in where]
 
 
