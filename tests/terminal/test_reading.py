@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -457,3 +458,29 @@ async def test_a_search_that_finds_nothing_says_that_an_output_is_not_searched_w
             await pilot.press("ctrl+f", *"31415")
             assert ("not searched" in await until(pilot, words)) is ("omitted" in output)
             await pilot.press("escape")
+
+
+# What is drawn while the machine is busy
+
+
+async def test_what_is_laid_out_between_two_changes_does_not_keep_the_height_of_the_first(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        reply = ModelText()
+        app.transcript.entries.append(reply)
+        view = app.query_one(TranscriptView)
+        view.catch_up()
+        await pilot.pause()
+        shown = next(each for each in app.query(EntryView) if each.entry is reply)
+        asked = view.size, app.size, Fraction(view.size.width), Fraction(1)
+        for words, height in (("a", 1), ("a reply\nof two lines", 2), ("a reply", 1)):
+            shown.update(Text(words))  # others that are idle before this one have the screen laid out
+            assert shown._get_box_model(*asked).height == height
+
+
+async def test_a_key_that_comes_while_the_screen_is_taken_down_is_no_error(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await app.query("*").remove()
+        app.on_text_area_changed()

@@ -269,6 +269,22 @@ async def test_the_screen_of_a_resumed_task_looks_as_the_one_that_was_left(tmp_p
     assert "✗ execute_command  echo out; exit 3  exit code 3" in "\n".join(found) and "› No" in found
 
 
+async def test_the_screen_goes_on_while_another_terminal_lets_go_of_a_task(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [reply("Went on.")])
+    journal = services.kit.store.open("t")
+    journal.append(TaskOpened("t", "Count.", str(services.kit.workspace), "code", "scripted/model", "native"))
+    journal.append(MessageAdded(Message("user", (TextBlock("Count."),))))
+    app = Interactive(services, Choices(resume="t"), gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, "is open elsewhere")
+        await say(pilot, "faster")
+        await until(pilot, "opening the task")
+        await say(pilot, "now")
+        assert "The task was not opened" not in await until(pilot, "› now  (queued")
+        journal.close()
+        assert "› faster" in await until(pilot, "Went on.")
+
+
 async def test_a_task_that_is_open_in_another_terminal_is_shown_as_running_and_takes_no_message(tmp_path: Path) -> None:
     services = ScratchServices(tmp_path, [reply("Went on.")])
     journal = services.kit.store.open("t")

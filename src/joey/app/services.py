@@ -10,6 +10,7 @@ Whatever is not available is a JoeyError that says why and what to do.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, closing, suppress
 from copy import copy
@@ -46,7 +47,7 @@ from joey.checkpoints.store import CheckpointStore
 from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
-from joey.journal.journal import JournalError, held
+from joey.journal.journal import JournalError, held, is_held
 from joey.journal.records import ChildOpened, TaskOpened
 from joey.journal.replay import TaskState, replay
 from joey.journal.store import TaskStore
@@ -67,6 +68,8 @@ from joey.tools.searching.listing import list_folder
 from joey.usage import Usage
 
 _MAX_FILES = 20_000
+_LOOKS, _LOOK_EVERY = 100, 0.05
+"""How often it is looked whether another process has let go of a task, and after how many seconds again."""
 
 
 class NamedServer(NamedTuple):
@@ -263,6 +266,17 @@ class Services:
             return str(error)
         except OSError:  # it was deleted meanwhile, which is reported when it is opened
             return ""
+
+    async def until_free(self, task_id: str) -> None:
+        """Wait, while everything else goes on, for a process that is about to let go of this task. JournalError if it
+        does not."""
+        journal = self._store.journal_path(task_id)
+        for _ in range(_LOOKS):
+            if not is_held(journal):
+                return
+            await asyncio.sleep(_LOOK_EVERY)
+        if elsewhere := self.open_elsewhere(task_id):
+            raise JournalError(elsewhere)
 
     def journal_path(self, task_id: str) -> Path:
         return self._store.journal_path(task_id)

@@ -51,6 +51,7 @@ from joey.terminal.screen.places import places
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
+from joey.terminal.screen.survival import Shown
 from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.screen.working import WorkingApp
 from joey.terminal.scrollback import print_conversation, replies
@@ -115,20 +116,20 @@ class Interactive(WorkingApp):
         with Vertical(id="conversation"):
             yield TranscriptView(self.transcript.entries)
             yield RequestPanel(self._gate, self._insert, self._invite)
-        yield Static(id="activity")
+        yield Shown(id="activity")
         yield SearchBar(
             lambda words: places(self.transcript.entries, words),
             lambda: not any(map(is_searched_in_part, self.transcript.entries)),
         )
-        yield Static(id="completions")
+        yield Shown(id="completions")
         yield Static(KEYS, id="shortcuts")
-        yield Static(id="attached")
+        yield Shown(id="attached")
         yield Prompt(
             self._candidates, services.folder, self.session.history.read(), self._take_back,
             lambda key, text: self.query_one(RequestPanel).takes(key, text),
             vim=services.setting("terminal.vim"),
         )  # fmt: skip
-        yield Static(id="status")
+        yield Shown(id="status")
 
     def get_driver_class(self) -> type[Driver]:
         usual = super().get_driver_class()

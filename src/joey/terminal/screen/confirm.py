@@ -24,7 +24,7 @@ from joey.system.visible import one_line
 from joey.terminal.drawing import draw_diff
 from joey.terminal.screen.answering import Given, Held, KeyGate
 from joey.terminal.screen.prompt import Prompt
-from joey.terminal.screen.survival import Survives
+from joey.terminal.screen.survival import Shown, Survives
 
 Result = TypeVar("Result")
 _MAX_TYPED = 30
@@ -54,7 +54,7 @@ class YesNoDialog(Dialog[Result]):
 
     def compose_keys(self) -> Static:
         """The line about the keys."""
-        return Static(id="picker-keys")
+        return Shown(id="picker-keys")
 
     def keys(self, *, ready: bool) -> str:
         """Which keys work. `ready`: also those that answer."""

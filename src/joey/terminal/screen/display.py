@@ -293,8 +293,9 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         shown.display = not shown.display
 
     def on_text_area_changed(self) -> None:
-        self.query_one("#shortcuts", Static).display = False
-        self.query_one(RequestPanel).show_text(self.query_one(Prompt).text)
+        self.query("#shortcuts").set(display=False)
+        for panel in self.query(RequestPanel):  # there is none any more while the screen is taken down
+            panel.show_text(self.query_one(Prompt).text)
 
     def _look_for_files(self) -> None:
         self._looked_at = self.clock()

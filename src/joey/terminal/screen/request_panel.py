@@ -32,7 +32,7 @@ from joey.terminal.drawing import Look, draw_request
 from joey.terminal.plain.margin import behind
 from joey.terminal.screen.answering import Comment, EditPlan, Given, Held, KeyGate, answer_typed, choice_of, choices
 from joey.terminal.screen.look import invitation, is_plan, request_keys
-from joey.terminal.screen.survival import Survives
+from joey.terminal.screen.survival import Shown, Survives
 from joey.terminal.subtasks import RequestSource, draw_source
 
 _TEXT_FIRST = "Enter sends your text · Ctrl+C clears it · without text, a key answers this"
@@ -199,8 +199,8 @@ class RequestPanel(Survives, Vertical):
 
     def compose(self) -> ComposeResult:
         with RequestBody(self._moved):
-            yield Static(id="request-text")
-        yield Static(id="keys")
+            yield Shown(id="request-text")
+        yield Shown(id="keys")
 
     def show(
         self,

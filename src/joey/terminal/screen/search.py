@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from joey.terminal.screen.line import Line
 from joey.terminal.screen.places import MAX_PLACES, FoundPlace
-from joey.terminal.screen.survival import Survives
+from joey.terminal.screen.survival import Shown, Survives
 
 PAUSE = 0.05
 """For how many seconds no key must come before the words are looked for: those that came while a long conversation was
@@ -46,7 +46,7 @@ class SearchBar(Survives, Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Line(placeholder="search the conversation: Enter older, Down newer, Esc ends", compact=True)
-        yield Static(id="search-count")
+        yield Shown(id="search-count")
 
     def open(self) -> None:
         """Take the keyboard, and at once: the next key may be waiting already."""

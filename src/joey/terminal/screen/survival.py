@@ -6,17 +6,24 @@ is nothing to live on for, so Textual's own way holds.
 
 Textual also leaves out a timer whose time has passed before it began to wait, as happens on a busy machine. A drawing
 that is left out would be the last one, and a key that is held would never answer: here, a late timer is only late.
+
+And it remembers how high a widget is for as long as it counts no further change to it, but counts only the first one
+before the widget is idle. On a busy machine the screen is laid out between two: the height of the first would remain,
+and a reply that was empty then would never be seen. Here, each change counts (`Shown`).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
 from textual.app import App
+from textual.geometry import Region
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.timer import Timer, TimerCallback
+from textual.widgets import Static
 from textual.worker import WorkerFailed
 
 from joey.task.log import write_down
@@ -40,6 +47,14 @@ class Survives(MessagePump):
             if not isinstance(app, SurvivingApp) or not app.reports_errors:
                 raise
             app.report(error)
+
+
+class Shown(Static):
+    """Text that changes, and that is as high as what it shows last."""
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        self._layout_updates += layout
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
 
 class SurvivingScreen(Survives, Screen[None]):

@@ -23,12 +23,11 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.visual import RichVisual, Visual
-from textual.widgets import Static
 
 from joey.terminal.drawing import Look, draw
 from joey.terminal.screen.look import ScreenLook
 from joey.terminal.screen.places import FoundPlace, Marked, pattern_of
-from joey.terminal.screen.survival import Survives
+from joey.terminal.screen.survival import Shown, Survives
 from joey.terminal.screen.tall import Tall, tall
 from joey.terminal.transcript import Entry
 
@@ -37,7 +36,7 @@ MOUNTED = 120
 STEP = 40
 
 
-class EntryView(Survives, Static):
+class EntryView(Survives, Shown):
     """One entry. A click shows it in full, another folds it again."""
 
     def __init__(self, entry: Entry, look: Look) -> None:

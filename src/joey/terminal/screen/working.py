@@ -139,6 +139,8 @@ class WorkingApp(DisplayApp):
         self._show_activity()
         try:
             await self._drawn()
+            if resumed := self.session.choices.resume:
+                await self.session.services.until_free(resumed)
             async with self.session.services.open(prompt, self.session.choices, self.watch_task, images) as task:
                 self.session.began(task)
                 # A task of its own: Esc cancels that, and not the work of this screen.
