@@ -441,13 +441,14 @@ def test_what_builds_and_installers_leave_is_removed_unasked(root: Path) -> None
 LATER = [
     ("cp src/x.json tsconfig.json && tsc", "cp src/x other.txt && tsc"),
     ("echo x > tsconfig.json; tsc -p .", "echo x > src/new.ts; tsc -p ."),
-    ("mv src/x.json base.json; npx tsc", "mv src/x base.txt; npx tsc"),
+    ("mv src/x.json base.json; npx tsc", "mv src/a.ts src/b.ts && npx tsc"),
     ("sed -i s/a/b/ tsconfig.*; tsc", "sed -i s/a/b/ src/*.ts; tsc"),
     ("cp -r src/x . ; tsc", "mkdir x ; tsc"),
+    ("mv src/x conf; tsc", "git mv src/a.ts src/b.ts && tsc --noEmit"),
     ("bash -c 'cp src/x.json tsconfig.json'; tsc", "bash -c 'cp src/x y'; tsc"),
     ("cp src/x.toml ruff.toml; ruff check", "ruff check --fix . && ruff format . && ruff check"),
     ("cp src/x.toml pyproject.toml; ruff format src", "black . && isort . && ruff check ."),
-    ("cp src/x.toml Cargo.toml; cargo fmt", "git stash && cargo fmt"),
+    ("cp src/x.toml Cargo.toml; cargo fmt", "cp src/x y; cargo fmt"),
     ("tee src/lib.rs < src/x; cargo fmt", "git stash && tsc && git stash pop"),
 ]
 
@@ -458,6 +459,7 @@ def test_a_configuration_that_the_line_has_just_written_is_not_the_one_that_was_
 ) -> None:
     (root / "tsconfig.json").write_text("{}")
     (root / "src" / "new.ts").write_text("")
+    (root / "src" / "a.ts").write_text("")
     (root / "node_modules" / ".bin").mkdir(parents=True)
     (root / "node_modules" / ".bin" / "tsc").write_text("")
     tools = ("cp", "mv", "sed", "echo", "bash", "mkdir", "tee", "npx tsc", "git", *PROGRAMS)

@@ -62,7 +62,7 @@ def test_a_path_that_is_longer_than_any_can_be_is_not_matched(root: Path, path: 
 
 
 @pytest.mark.parametrize("path", ["a/" * (MAX_DEPTH - 10) + "x", "ab" * (MAX_PATH // 2 - 20)], ids=["deep", "long"])
-def test_the_longest_that_is_judged_costs_little(root: Path, path: str) -> None:
+def test_a_path_of_the_greatest_length_costs_little(root: Path, path: str) -> None:
     workspace = Workspace.of(root)
     assert workspace.locate(path).problem is None
     assert calls(lambda: workspace.locate(path)) < 60_000

@@ -464,7 +464,8 @@ class _Judge:
         changed = [word for touch, word in (*use.files, *everything) if touch in ("write", "rewrite", "fill", "remove")]
         self._written |= {self._absolute(base, word) for base in run.here | inner for word in changed}
         self._arrived |= (arriving := self._arriving(use, run.here | inner))
-        self._unpacked |= {f"{folder}/*" for folder in arriving}
+        if not trees or any(self._may_be_folder(base, word) for word in trees for base in run.here | inner):
+            self._unpacked |= {f"{folder}/*" for folder in arriving}
         if any(self._is_link(base, word) for word in trees for base in run.here | inner):
             self._moved_links |= arriving
         if by_name(run.name) == "git":
@@ -501,6 +502,10 @@ class _Judge:
         start, _, rest = re.split(r"([*?])", pattern, maxsplit=1)
         places = self._moved_links | (self._arrived if "/" in rest else set())
         return any(place.startswith(start.rpartition("/")[0] + "/") for place in places)
+
+    def _may_be_folder(self, base: str, word: Word) -> bool:
+        path = self._absolute(base, word)
+        return word.glob or self._workspace.is_folder(path) or not self._workspace.exists(path)
 
     def _is_link(self, base: str, word: Word) -> bool:
         return word.glob or self._workspace.is_link(self._absolute(base, word))
