@@ -374,3 +374,13 @@ def test_a_remote_that_no_configuration_names_asks(root: Path) -> None:
     assert judge("git push origin main", root).allowed
     for line in ("git push up main", "git fetch up", "git pull up main", "git ls-remote up"):
         assert judge(line, root).decision == "ask"
+
+
+def test_an_ignore_file_hides_what_is_in_a_file_and_not_its_times(root: Path) -> None:
+    (root / ".joeyignore").write_text("secret.txt\n")
+    (root / "secret.txt").write_text("secret\n")
+    rules = replace(RULES, allow=("touch", "ls", "stat", "zip"))
+    for line in ("touch -r secret.txt a.txt", "ls -l secret.txt", "stat secret.txt"):
+        assert judge(line, root, rules).allowed, judge(line, root, rules).reason
+    for line in ("touch secret.txt", "zip out a.txt -i@secret.txt", "zip out a.txt -x @secret.txt"):
+        assert judge(line, root, rules).decision == "deny", line

@@ -311,8 +311,52 @@ SYNONYMS = [
     ("helm uninstall", "helm delete x", "helm del x"),
     ("brew uninstall", "brew rm x"),
     ("gh pr create", "gh pr new"),
-    ("rm", "busybox rm x", "toybox rm x"),
-]
+    ("rm", "busybox rm x", "toybox rm x", "coreutils rm x"),
+    ("yarn install", "yarn --silent"),
+    ("pytest", "coverage run -m pytest", "coverage run --source src -m pytest -q", "python -m coverage run -m pytest"),
+    ("python manage.py", "coverage run manage.py test", "coverage run -p --source x manage.py", "python3.12 manage.py"),
+    ("python3.11", "python a.py", "python3 a.py", "python3.12 a.py"),
+    ("tox -e deploy", "tox -e test,deploy", "tox -edeploy", "tox run -e deploy", "tox -q -e deploy", "tox -qedeploy",
+        "tox r -e=deploy", "tox p -e lint,deploy -q", "python -m tox -e deploy"),
+    ("tox run -e deploy", "tox -e deploy", "tox run -e test,deploy"),
+    ("nox -s deploy", "nox -sdeploy", "nox -e deploy", "nox --session deploy", "nox --sessions=deploy",
+        "nox -s test deploy", "nox -r -s deploy-3.12", "nox -s 'deploy(prod)'", "nox -rs deploy"),
+    ("nox -e deploy", "nox -s deploy"),
+    ("make deploy", "cmake --build build -t deploy", "cmake --build build --target deploy",
+        "cmake --build build --target=deploy", "cmake --build build -tdeploy", "cmake --build build -t all deploy",
+        "cmake --build build -- deploy"),
+    ("ninja deploy", "cmake --build build -t deploy"),
+    ("cmake --build build --target deploy", "cmake --build build -t deploy", "cmake --build build -j 4 -t all deploy"),
+    ("rake deploy", "rake 'deploy[prod]'"),
+    ("source", ". env.sh"),
+    (".", "source env.sh"),
+    ("eslint", "node node_modules/eslint/bin/eslint.js .", "npx eslint", "node_modules/.bin/eslint", "yarn eslint",
+        "node node_modules/.bin/eslint", "node --no-warnings ./node_modules/eslint/bin/eslint.js", "pnpm eslint",
+        "bun eslint", "nodejs /x/node_modules/eslint/bin/eslint.js"),
+    ("tsc", "node node_modules/typescript/bin/tsc"),
+    ("pytest", "python .venv/bin/pytest", "python3 /usr/bin/pytest"),
+    ("gradle deploy", "sh gradlew deploy", "bash ./gradlew deploy"),
+    ("rails db:drop", "ruby bin/rails db:drop"),
+    ("gcc", "cc a.c", "gcc-12 a.c", "x86_64-linux-gnu-gcc a.c"),
+    ("cc", "gcc a.c", "clang a.c"),
+    ("g++", "c++ a.cc", "g++-13 a.cc"),
+    ("clang", "clang-15 a.c", "cc a.c"),
+    ("egrep", "grep -E x a"),
+    ("fgrep", "grep -F x a"),
+    ("gunzip", "gzip -d a.gz", "gzip -kd a.gz", "gzip --decompress a.gz", "uncompress a.gz"),
+    ("zcat", "gzip -cd a.gz", "gzip -dc a.gz", "gzip --decompress --stdout a.gz", "gunzip -c a.gz"),
+    ("gzip -d", "gunzip a.gz"),
+    ("unxz", "xz -d a.xz"),
+    ("bunzip2", "bzip2 -d a.bz2"),
+    ("unzstd", "zstd -d a.zst"),
+    ("hd", "hexdump -C a"),
+    ("test", "[ -f a ]"),
+    ("[", "test -f a"),
+    ("fd", "fdfind x"),
+    ("awk", "gawk 1 a", "mawk 1 a"),
+    ("chmod 777", "chmod 0777 a", "chmod a=rwx a", "chmod ugo+rwx a", "chmod u=rwx,go=xwr a"),
+    ("chmod a=rwx", "chmod 777 a"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("deny", "line"), [(deny, line) for deny, *lines in SYNONYMS for line in lines])
@@ -321,6 +365,45 @@ def test_a_deny_rule_means_other_ways_to_write_the_same(deny: str, line: str) ->
     for allow in (name, "*"):
         assert not judge(line, allow, deny).allowed
     assert judge(f"for x in a; do {line}; done", "*", deny).decision == "deny"
+
+
+MAY_BE = [
+    ("gradle publish", "gradle pub", "gradle :app:pub", "./gradlew test publ", "gradle -q p"),
+    ("gradle publishToMavenLocal", "gradle pTML", "gradle pubToMavLoc"),
+    ("gradle build", "gradle b", "gradle clean b"),
+    ("npm publish", "npm publ", "npm pu"),
+    ("composer require", "composer req a/b"),
+    ("egrep", "grep -nE x a"),
+    ("chmod 777", "chmod -R 00777 a"),
+]
+
+
+@pytest.mark.parametrize(("deny", "line"), [(deny, line) for deny, *lines in MAY_BE for line in lines])
+def test_what_may_be_a_denied_command_asks(deny: str, line: str) -> None:
+    for allow in (line.split()[0], "*"):
+        assert judge(line, allow, deny).decision == "ask"
+
+
+NARROWER = [
+    ("grep", "egrep x a", "fgrep x a", "rgrep x a"),
+    ("gunzip", "zcat a.gz"),
+    ("gzip -d", "zcat a.gz"),
+    ("unxz", "xzcat a.xz"),
+    ("hexdump", "hd a"),
+    ("ls", "dir", "vdir"),
+]
+
+
+@pytest.mark.parametrize(("deny", "line"), [(deny, line) for deny, *lines in NARROWER for line in lines])
+def test_a_program_that_is_another_with_an_option_counts_as_the_longer_rule(deny: str, line: str) -> None:
+    assert judge(line, "*", deny).decision == "deny"
+    assert judge(line, line.split()[0], deny).decision != "deny"
+
+
+def test_where_there_are_too_many_ways_to_write_it_any_deny_rule_may_match() -> None:
+    line = f"npx {' '.join(f'-y a{number}' for number in range(80))} py.test"
+    assert not judge(line, "npx *", "pytest").allowed
+    assert "may match" in judge(f"make {' '.join(f'a{number}' for number in range(80))}", "make", "rm -rf x").reason
 
 
 def test_of_two_ways_to_write_the_same_the_denied_one_decides() -> None:
@@ -355,6 +438,26 @@ def test_a_word_behind_an_option_may_be_its_value_as_well() -> None:
         ("git stash pop", "git", "git stash push"),
         ("git merge-base HEAD main", "git", "git merge"),
         ("terraform fmt", "terraform", "terraform destroy"),
+        ("coverage report", "coverage", "pytest"),
+        ("gradle test", "gradle", "gradle publish"),
+        ("gradle build", "gradle", "gradle b"),
+        ("npm pack", "npm", "npm publish"),
+        ("npm i", "npm", "npm init"),
+        ("tox -e test", "tox", "tox -e deploy"),
+        ("nox -s test", "nox", "nox -s deploy"),
+        ("nox -s test-3.11", "nox", "nox -s test-3.12"),
+        ("cmake --build build -t all", "cmake", "make deploy"),
+        ("node tools/eslint.js", "node", "eslint"),
+        ("yarn install", "yarn", "install"),
+        ("yarn lint", "yarn", "eslint"),
+        ("bash scripts/deploy.sh", "bash", "deploy"),
+        ("grep x a", "grep", "egrep"),
+        ("gzip -k a", "gzip", "gunzip"),
+        ("gzip -d a.gz", "gzip", "zcat"),
+        ("hexdump a", "hexdump", "hd"),
+        ("chmod 644 a", "chmod", "chmod 777"),
+        ("chmod u+rwx a", "chmod", "chmod 777"),
+        ("gcc a.c", "gcc", "clang"),
     ],
 )
 def test_and_nothing_else(line: str, allow: str, deny: str) -> None:

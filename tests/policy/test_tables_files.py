@@ -99,6 +99,8 @@ FINE = {
     "tar czf out.tgz -C build .": "write out.tgz, tree build/.",
     "tar xf -": "fill .",
     "zip -r out.zip src -x '*.pyc'": "write out.zip, follow src, write out.zip.zip",
+    "zip out.zip a -x@list": "write out.zip, follow a, read list, write out.zip.zip",
+    "zip -ri@list out.zip a -x=@more": "write out.zip, follow a, read list, read more, write out.zip.zip",
     "zip -q out.zip a": "write out.zip, follow a, write out.zip.zip",
     "unzip -l a.zip": "read a.zip",
     "unzip -q a.zip -d build": "read a.zip, fill build",

@@ -16,9 +16,9 @@ from table_kit import summary, used
 FINE = {
     "env": "",
     "env FOO=1 BAR=2 git log": "FOO=1, BAR=2, [git log]",
-    "env -i ls": "[ls]",
-    "env -u HOME git log": "[git log]",
-    "env - ls": "[ls]",
+    "env -u CI git log": "[git log]",
+    "env --unset NO_COLOR --unset=TERM ls": "[ls]",
+    "env -0": "",
     "env A=1": "A=1",
     "timeout 60 pytest -k 'not slow'": "[pytest -k not slow]",
     "timeout -k 5 -s KILL 60 make": "[make]",
@@ -68,6 +68,16 @@ def test_it_is_understood(line: str, found: str) -> None:
 
 
 UNKNOWN = [
+    "env -i ls",
+    "env - ls",
+    "env --ignore-environment ls",
+    "env -u HOME git log",
+    "env -u PATH ls",
+    "env -u GIT_CONFIG_COUNT git status",
+    "env --unset GIT_CONFIG_KEY_0 git status",
+    "env --unset=GIT_CONFIG_VALUE_0 git status",
+    "env -u GIT_OPTIONAL_LOCKS git status",
+    "env -u HTTPS_PROXY curl x.example",
     "env -S 'git log'",
     "env -vS'git log'",
     "env --split-string='git log'",

@@ -61,6 +61,7 @@ _FOR_EVERY_COMMAND: tuple[tuple[str, str], ...] = (
     ("core.fsmonitor", "false"),
     ("core.pager", "cat"),
     ("diff.autoRefreshIndex", "false"),  # the index would be written, and a hook run, where somebody only looks
+    ("diff.submodule", "short"),  # otherwise every command that shows changes runs a git in each submodule
     ("log.showSignature", "false"),
     ("protocol.ext.allow", "never"),
     ("safe.bareRepository", "explicit"),
@@ -78,7 +79,6 @@ _FOR_LOOKING: tuple[tuple[str, str], ...] = (
     ("core.alternateRefsCommand", "false"),
     ("credential.helper", ""),
     ("diff.ignoreSubmodules", "all"),
-    ("diff.submodule", "short"),
     ("interactive.diffFilter", "cat"),
     ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),

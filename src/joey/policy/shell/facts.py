@@ -83,7 +83,7 @@ _CHANGES_FILES = frozenset(
     {"checkout", "switch", "restore", "reset", "stash", "merge", "pull", "rebase", "cherry-pick", "revert", "am"}
     | {"apply", "clone", "worktree", "submodule", "mv", "rm", "clean"}
 )
-_ONLY_LOOKS = frozenset(
+ONLY_LOOKS = frozenset(
     {"status", "log", "diff", "show", "blame", "shortlog", "reflog", "ls-files", "ls-tree", "rev-parse", "rev-list"}
     | {"describe", "grep", "cat-file", "show-ref", "merge-base", "name-rev", "count-objects", "for-each-ref"}
     | {"diff-tree", "diff-index", "diff-files", "range-diff", "whatchanged", "fetch"}
@@ -134,7 +134,7 @@ def edits_files(name: str, use: Use) -> bool:
     subcommand = use.path[0] if use.path else ""
     if name == "git":
         listing = use.path[1:2] in (("list",), ("show",))
-        return subcommand not in _ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
+        return subcommand not in ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
     if {"tsc", "vue-tsc"} & {name, subcommand}:  # also of `npx`
         return not use.has("--noEmit", *_ONLY_HELPS)
     if (not subcommand and use.has(*_ONLY_HELPS)) or (subcommand in ("fmt", "format") and use.has(*_ONLY_CHECKS)):
@@ -236,7 +236,7 @@ def _shows_history(use: Use, workspace: Workspace, only: Iterable[Word], places:
         return True
     if not held:
         return False
-    common = _common_folder(workspace, posixpath.join(workspace.root, ".git"))
+    common = common_folder(workspace, posixpath.join(workspace.root, ".git"))
     logs = use.has("-g", "--walk-reflogs", "--reflog") or use.path[:1] in (("reflog",), ("stash",))
     if logs or (common is not None and has_replacements(common, workspace)):
         return True
@@ -259,13 +259,13 @@ def _is_path(use: Use, workspace: Workspace, folders: Iterable[str], name: str, 
     if not all(workspace.exists(posixpath.join(folder, name)) for folder in folders):
         return False
     place = posixpath.join(workspace.root, ".git")
-    found = (_common_folder(workspace, place), _git_folder(workspace, place))
+    found = (common_folder(workspace, place), git_folder(workspace, place))
     return not may_be_revision(name, filter(None, found), workspace)
 
 
 def _is_branch(workspace: Workspace, name: str) -> bool:
     """Whether a name is a branch, which is a commit. A tag may be anything, and comes first."""
-    common = _common_folder(workspace, posixpath.join(workspace.root, ".git"))
+    common = common_folder(workspace, posixpath.join(workspace.root, ".git"))
     if common is None or not re.fullmatch(r"[\w.-]+(?:/[\w.-]+)*", name):
         return False
     packed = posixpath.join(common, "packed-refs")
@@ -278,7 +278,7 @@ def _is_branch(workspace: Workspace, name: str) -> bool:
 
 
 def _knows(workspace: Workspace, remote: str) -> bool:
-    common = _common_folder(workspace, posixpath.join(workspace.root, ".git"))
+    common = common_folder(workspace, posixpath.join(workspace.root, ".git"))
     text = workspace.text_of(posixpath.join(common, "config")) if common else None
     return remote in remote_names(text or "")
 
@@ -290,8 +290,8 @@ def _remotes(use: Use, workspace: Workspace, folder: str) -> Iterator[str]:
     """Remotes that are other repositories of this machine: those that are named, or any if none is."""
     if use.path[:2] not in _TALKS or use.has("--get-url"):
         return
-    place = _nearest(workspace, posixpath.normpath(folder))
-    common = _common_folder(workspace, place) if place else None
+    place = nearest_repository(workspace, posixpath.normpath(folder))
+    common = common_folder(workspace, place) if place else None
     text = workspace.text_of(posixpath.join(common, "config")) if common else None
     for name, path in sorted(local_remotes(text or "").items()):
         if not use.remotes or name in use.remotes or use.has("--all"):
@@ -308,11 +308,11 @@ def _repository(workspace: Workspace, folder: str) -> Iterator[str]:
         place = posixpath.dirname(place)
     if _is_bare(workspace, root) and not workspace.exists(posixpath.join(root, ".git")):
         yield "the workspace is a bare repository, whose configuration can run programs"
-    elif (own := _nearest(workspace, root)) is not None:
+    elif (own := nearest_repository(workspace, root)) is not None:
         yield from _own_problems(workspace, own)
 
 
-def _nearest(workspace: Workspace, folder: str) -> str | None:
+def nearest_repository(workspace: Workspace, folder: str) -> str | None:
     """The `.git` that git finds from a folder: there or above, also where the workspace is a part of a repository."""
     while not workspace.exists(posixpath.join(folder, ".git")):
         if folder == posixpath.dirname(folder):
@@ -332,15 +332,15 @@ def _is_bare(workspace: Workspace, folder: str) -> bool:
 def _hooks(workspace: Workspace, folder: str, path: tuple[str, ...]) -> Iterator[str]:
     """The hooks that nobody expects from a subcommand. A rule for git allows those that belong to what it does, such as
     those of a commit; these two are rarely installed, and run when a file is added or a branch is made."""
-    place = _nearest(workspace, posixpath.normpath(folder))
-    common = _common_folder(workspace, place) if place else None
+    place = nearest_repository(workspace, posixpath.normpath(folder))
+    common = common_folder(workspace, place) if place else None
     for name in _RUNS.get(path[0] if path else "", (_INDEX, _REFERENCES)) if common else ():
         if workspace.exists(posixpath.join(common or "", "hooks", name)):
             yield f"it may run the hook `{name}` of the repository"
 
 
 def _own_problems(workspace: Workspace, place: str, depth: int = 0) -> Iterator[str]:
-    common = _common_folder(workspace, place)
+    common = common_folder(workspace, place)
     text = workspace.text_of(posixpath.join(common, "config")) if common else None
     if text is None:
         yield "the configuration of its repository cannot be read"
@@ -386,22 +386,22 @@ def _submodules(workspace: Workspace, place: str, config: str) -> list[str] | No
 
 def _index(workspace: Workspace, place: str) -> bytes:
     """The index of a repository, which each worktree has for itself; an empty one where there is none yet."""
-    file = posixpath.join(_git_folder(workspace, place) or place, "index")
+    file = posixpath.join(git_folder(workspace, place) or place, "index")
     if not workspace.exists(file):
         return _EMPTY_INDEX
     with open(file, "rb") as opened:  # noqa: PTH123 - paths here are strings
         return opened.read(_MAX_INDEX)
 
 
-def _common_folder(workspace: Workspace, place: str) -> str | None:
+def common_folder(workspace: Workspace, place: str) -> str | None:
     """The folder with the configuration: `.git` itself, or the one that its file `commondir` names. A linked worktree
     has such a file; git follows it anywhere."""
-    folder = _git_folder(workspace, place)
+    folder = git_folder(workspace, place)
     file = posixpath.join(folder or "", "commondir")
     return _named_in(workspace, file) if folder and workspace.exists(file) else folder
 
 
-def _git_folder(workspace: Workspace, place: str) -> str | None:
+def git_folder(workspace: Workspace, place: str) -> str | None:
     """`.git` itself, or the folder that it names."""
     return place if workspace.is_folder(place) else _named_in(workspace, place, "gitdir: ")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -33,6 +33,7 @@ from joey.policy.shell.facts import (
     tool_of,
 )
 from joey.policy.shell.files import PLAIN_NAME, Files
+from joey.policy.shell.nested import NestedRepositories, may_meet_others, may_name_others
 from joey.policy.shell.options import Program, Touch, Use, read_use
 from joey.policy.shell.outputs import configured_by, output_problems
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
@@ -154,6 +155,10 @@ class _Judge:
         """What may be any file in folders that commands of the line copied, moved or unpacked, as a pattern."""
         self._moved_links: set[str] = set()
         """Where commands of the line put links: they lead somewhere else from there."""
+        self._nested = NestedRepositories(self._workspace)
+        self._renamed = False
+        """Whether other folders may be submodules by now: commands of the line changed what git knows, or files, or one
+        that runs at the same time does."""
         self._committed = False
         """Whether a command of the line may have put files into the repository."""
         self._places_left = _MAX_PLACES
@@ -169,6 +174,7 @@ class _Judge:
     # A line that is not plain
 
     def not_plain(self, text: str, construct: str, here: frozenset[str]) -> list[VerdictPart]:
+        self._renamed = True
         found = [(seen, self._denied(seen.words)) for seen in commands_seen(text)]
         decision, reason = self._whole(f"it can only be allowed as a whole: {construct}")
         parts = [VerdictPart(text, decision, reason)]
@@ -217,7 +223,8 @@ class _Judge:
             if command.joint in (";", "||"):
                 where = _Where(where.here | where.reached, where.reached)
             fed_by = before if _reads_pipe(command) else None
-            self._removed |= _removes_meanwhile(commands, number - 1)
+            self._removed |= _meanwhile(commands, number - 1, _removes)
+            self._renamed |= _meanwhile(commands, number - 1, _may_rename)
             parts += self._command(command, where.here, depth, fed_by, has_input=has_input)
             if command.name == "cd" and command.joint != "|" and not command.piped_on:
                 moved = self._after_cd(command, where)
@@ -319,6 +326,7 @@ class _Judge:
         yield part
         if decision != "deny" and _may_fix(run, table, use):
             yield from self._edited(run)
+        self._renamed |= use is None
         if use is not None and decision != "deny":
             yield from self._effects(use, run, rule)
 
@@ -407,6 +415,8 @@ class _Judge:
         yield from emitted_problems(name, tool, self._workspace, folders)
         if configured_by(name, tool, (*self._written, *self._unpacked)):
             yield "where its configuration makes it write is only known when the line has run so far"
+        if name == "git" and (self._renamed or may_meet_others(tool)) and (problem := self._nested.problem):
+            yield problem
         if name == "git" and any(makes_repository(self._written, self._workspace, folder) for folder in folders):
             yield "which repository it uses is only known when the line has run so far"
 
@@ -467,6 +477,7 @@ class _Judge:
             self._arrived |= {posixpath.normpath(self._workspace.root)} if changes_files(use) else set()
             self._committed |= edits_files("git", use)
         self._removed |= _removes(by_name(run.name), use)
+        self._renamed |= _may_rename(by_name(run.name), use)
         starts = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
@@ -544,13 +555,23 @@ def _removes(name: str, use: Use) -> bool:
     return any(touch == "remove" for touch, _ in use.files) or (name == "git" and changes_files(use))
 
 
-def _removes_meanwhile(commands: Sequence[Command], at: int) -> bool:
-    """Whether one of the commands that this one is piped into, which run at the same time, may remove files."""
+def _may_rename(name: str, use: Use) -> bool:
+    """Whether a command may make a folder a submodule, or put a repository where one was."""
+    if name == "git":
+        return may_name_others(use)
+    return any(touch not in _ONLY_READS for touch, _ in use.files)
+
+
+_ONLY_READS = frozenset({"read", "list", "names", "tree", "follow", "run", "folder"})
+
+
+def _meanwhile(commands: Sequence[Command], at: int, may: Callable[[str, Use], bool]) -> bool:
+    """Whether one of the commands that this one is piped into, which run at the same time, may do something."""
     while commands[at].piped_on and (at := at + 1) < len(commands):
         name = by_name(commands[at].name)
         table = table_of(name)
         use = read_use(table, commands[at].words[1:], name) if table is not None else None
-        if use is None or use.inner or use.code or _removes(name, use):
+        if use is None or use.inner or use.code or may(name, use):
             return True
     return False
 

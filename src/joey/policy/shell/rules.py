@@ -26,7 +26,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from joey.policy.names import fold
-from joey.policy.shell.synonyms import Words, synonyms
+from joey.policy.shell.equivalents import Words
+from joey.policy.shell.synonyms import MAX_FORMS, may_be, synonyms
 
 SYSTEM_FOLDERS = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"}
@@ -119,6 +120,8 @@ class CommandRules:
     def suspecting(self, words: Sequence[str]) -> Rule | None:
         """A deny rule that may match: its words come later, or its options in another shape."""
         forms = _written(words, apart=True)
+        if len(forms) > MAX_FORMS:
+            return _narrowest(self.deny)
         return _narrowest(rule for rule in self.deny if not rule.any and any(_may_deny(rule, form) for form in forms))
 
 
@@ -191,7 +194,7 @@ def _may_match(wanted: Sequence[str], words: Sequence[str]) -> bool:
     flags = [word for word in folded if word.startswith("-")]
     names = [word for word in folded if not word.startswith("-")]
     rest = [fold(word) for word in words[1:]]
-    return (not flags or _has_flags(flags, rest)) and _has_names(names, rest)
+    return (not flags or _has_flags(flags, rest)) and _has_names(names, rest, bare_name(words[0]))
 
 
 def _has_flags(flags: list[str], words: Sequence[str]) -> bool:
@@ -200,15 +203,17 @@ def _has_flags(flags: list[str], words: Sequence[str]) -> bool:
     return all(set(flag.lstrip("-") if not flag.startswith("--") else flag[2:3]) <= letters for flag in flags)
 
 
-def _has_names(names: list[str], words: Sequence[str]) -> bool:
+def _has_names(names: list[str], words: Sequence[str], program: str) -> bool:
     """Whether the names come in order, with only options and what may be their values before each."""
     at = 0
-    for name in names:
+    for number, name in enumerate(names):
         option = False
         while at < len(words):
             text = words[at]
             at += 1
             if fnmatch.fnmatchcase(text, name) or (set("*?") & set(text) and fnmatch.fnmatchcase(name, text)):
+                break
+            if may_be(program, text, name, first=number == 0):
                 break
             if not text.startswith("-") and not option:
                 return False

@@ -17,11 +17,11 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeAlias
 
-Words: TypeAlias = tuple[str, ...]
+from joey.policy.shell.equivalents import Words, equivalents, may_abbreviate
 
-_MAX_FORMS = 64
+MAX_FORMS = 64
+"""Ways to write one command that are looked at. One that has more may be denied by any rule."""
 _PROGRAMS: tuple[tuple[re.Pattern[str], Words], ...] = (
     (re.compile(r"py\.test|pytest-3"), ("pytest",)),
     (re.compile(r"pip[\d.]+"), ("pip",)),
@@ -151,7 +151,7 @@ _OF_PARTS: dict[Words, tuple[Words, ...]] = {
 _RUN_BY_NAME = frozenset({"yarn", "pnpm", "bun"})
 """`yarn run build` is `yarn build`."""
 _FINDERS: dict[Words, Words] = {
-    **dict.fromkeys((("busybox",), ("toybox",), ("corepack",)), ()),
+    **dict.fromkeys((("busybox",), ("toybox",), ("coreutils",), ("corepack",)), ()),
     **dict.fromkeys((("npx",), ("bunx",), ("pnpx",), ("uvx",)), ()),
     **dict.fromkeys((("npm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bun", "x"), ("pipx", "run")), ()),
     ("uv", "tool", "run"): (),
@@ -170,7 +170,7 @@ def synonyms(words: Words, *, apart: bool) -> tuple[Words, ...]:
     found = [words]
     for form in found:
         found += [each for each in dict.fromkeys(_steps(form, apart=apart)) if each and each not in found]
-        if len(found) > _MAX_FORMS:
+        if len(found) > MAX_FORMS:
             break
     return tuple(found)
 
@@ -184,6 +184,7 @@ def _steps(words: Words, *, apart: bool) -> Iterator[Words]:
             yield (*map(found.expand, new), *rest)
     if re.fullmatch(r"python[\d.]*|py", name):
         yield from _module(rest)
+    yield from equivalents(words, apart=apart)
     if apart:
         yield from _bare(words)
         yield from _parts(words)
@@ -252,5 +253,11 @@ def _targets(words: Words, *, apart: bool) -> Iterator[Words]:
 
 
 def _target(word: str) -> str:
-    """`./deploy` of make is `deploy`, and so is `:app:deploy` of Gradle."""
-    return posixpath.normpath(word.rpartition(":")[2] or word)
+    """`./deploy` of make is `deploy`, and so are `:app:deploy` of Gradle and `deploy[prod]` of Rake."""
+    return posixpath.normpath(re.sub(r"(?<=.)\[.*\]", "", word).rpartition(":")[2] or word)
+
+
+def may_be(program: str, short: str, full: str, *, first: bool) -> bool:
+    """Whether a program may take a word for a longer one: not if it has that word itself."""
+    known = any((short,) in (each[:1], name[:1]) for each, name in _SUBCOMMANDS.get(program, {}).items())
+    return not known and may_abbreviate(program, short, full, first=first)

@@ -91,7 +91,11 @@ def _with_endings(use: Use, words: Sequence[Word], endings: tuple[str, ...]) -> 
 
 
 def _zip(use: Use) -> Iterator[str]:
-    """An archive whose name has no ending gets one."""
+    """An archive whose name has no ending gets one. What is left out or in may stand in a file (`-x@list`)."""
+    lists = (value for name, value in use.options if name in ("-x", "-i") and value is not None)
+    for value in lists:
+        if (text := value.text.removeprefix("=")).startswith("@") and len(text) > 1:
+            use.files.append(("read", Word(text[1:], value.glob)))
     if use.operands and not use.operands[0].glob:
         use.files.append(("write", Word(use.operands[0].text + ".zip")))
     yield from ()

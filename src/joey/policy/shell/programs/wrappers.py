@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from joey.policy.shell.options import Program, Use, program
 from joey.policy.shell.plain import Word
 from joey.policy.shell.programs.find import fill_in
+from joey.policy.shell.variables import removal_problem
 
 # env
 
-_ENV_FLAGS = ("-i", "-", "-0", "--ignore-environment", "--null")
+_ENV_FLAGS = ("-0", "--null")
+_ENV_EMPTY = ("-i", "-", "--ignore-environment")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
@@ -30,13 +32,20 @@ def _env(use: Use, words: Sequence[Word]) -> Iterator[str]:
 
 def _env_option(use: Use, rest: list[Word]) -> Iterator[str]:
     text = rest.pop(0).text
-    if text in _ENV_FLAGS or text.startswith("--unset="):
+    removed: str | None = None
+    if text in _ENV_FLAGS:
         use.options.append((text, None))
+    elif text in _ENV_EMPTY:
+        yield "what a command does without its variables is not known to be harmless"
+    elif text.startswith("--unset="):
+        removed = text.removeprefix("--unset=")
     elif text in ("-u", "--unset") and rest and not rest[0].glob:
-        use.options.append((text, rest.pop(0)))
+        removed = rest.pop(0).text
     elif text != "--":
         yield f"the option `{text}` of `env` is not known to be harmless"
         rest.clear()
+    if removed is not None and (problem := removal_problem(removed)):
+        yield problem
 
 
 # Shells
