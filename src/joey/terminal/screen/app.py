@@ -38,6 +38,7 @@ from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import visible
+from joey.task.log import write_down
 from joey.terminal.attachments import ImageFile
 from joey.terminal.drawing import is_searched_in_part
 from joey.terminal.first_frame import TerminalSettings
@@ -107,6 +108,8 @@ class Interactive(WorkingApp):
         self._gate = gate or KeyGate()
         self._first = first
         self._stopped_at = -inf
+        self.failure = ""
+        """Why it had to end, in a line; empty if the user quit."""
 
     # The start
 
@@ -138,6 +141,8 @@ class Interactive(WorkingApp):
         driver = super()._build_driver(*args, **options)
         if isinstance(driver, LastingDriver):
             driver.own_settings = self._terminal_settings
+            driver.unread = lambda error: self.call_later(self.report, error)
+            driver.broken = lambda error: self.call_later(self._end_by_error, error)
         return driver
 
     def on_mount(self) -> None:
@@ -265,6 +270,11 @@ class Interactive(WorkingApp):
         if closed:
             release_terminal()
         self.call_later(self.close, "the terminal was closed" if closed else f"ended by {number.name}")
+
+    def _end_by_error(self, error: Exception) -> None:
+        """Close in order where nobody can type any more; the draft is kept."""
+        self.failure = f"Joey had to close: {write_down(error, self.error_log)}."
+        self.close("the keyboard cannot be read any more")
 
     def run(self, *args: Any, **options: Any) -> None:
         """Run it; then leave the conversation on the terminal, where it can be scrolled to."""
