@@ -132,6 +132,46 @@ async def test_a_command_of_the_users_is_still_running_when_a_task_ends_beside_i
         await until(pilot, "Esc to interrupt", gone=True)
 
 
+async def test_each_of_several_commands_is_shown_and_escape_ends_what_the_line_names(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "!sleep 31")
+        await until(pilot, "running sleep 31")
+        await say(pilot, "!sleep 32")
+        assert "and 1 !command (/jobs)" in await until(pilot, "running sleep 32")
+        await say(pilot, "/jobs")
+        await until(pilot, "1. !sleep 31")
+        await until(pilot, "2. !sleep 32")
+        app.watch_task("t", STARTED)
+        app.watch_task("t", TurnStarted(1))
+        app.watch_task("t", TextStarted())
+        app.watch_task("t", TextDelta("Hello"))
+        assert "and 2 !commands (/jobs)" in await until(pilot, "writing a reply")
+        await pilot.press("escape")  # it is the reply's, which no task here stands behind
+        await pilot.pause(0.2)
+        assert [each.command for each in app.session.own_commands] == ["sleep 31", "sleep 32"]
+        app.watch_task("t", TaskFinished("cancelled", "stopped"))
+        await until(pilot, "running sleep 32")
+        await pilot.press("escape")
+        await until(pilot, "running sleep 31")
+        assert [each.command for each in app.session.own_commands] == ["sleep 31"]
+        await pilot.press("escape")
+        await until(pilot, "Esc to interrupt", gone=True)
+        assert not app.session.own_commands
+
+
+async def test_a_command_that_still_runs_is_ended_by_its_number(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "!sleep 31")
+        await say(pilot, "!sleep 32")
+        await until(pilot, "running sleep 32")
+        await say(pilot, "/jobs stop 1")
+        await until(pilot, "Stopped sleep 31.")
+        await until(pilot, "and 1 !command", gone=True)
+        assert [each.command for each in app.session.own_commands] == ["sleep 32"]
+
+
 async def test_the_spinner_turns_while_joey_works_and_nothing_ticks_afterwards(tmp_path: Path) -> None:
     app = Interactive(ScratchServices(tmp_path, []))
     ticks = 0

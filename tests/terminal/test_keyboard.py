@@ -16,7 +16,6 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 from joey.events import ApprovalAnswered
-from joey.terminal.screen import driver as driver_module
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.driver import LastingDriver
 from joey.terminal.screen.keyboard import Keyboard
@@ -128,7 +127,7 @@ async def test_any_error_while_reading_is_reported_and_not_a_traceback(
     def fails(_keyboard: Keyboard, _data: bytes, *, final: bool = False) -> Sequence[Message]:
         raise RuntimeError("nobody expected this")
 
-    monkeypatch.setattr(driver_module.Keyboard, "read", fails)
+    monkeypatch.setattr(Keyboard, "read", fails)
     broken: list[Exception] = []
     drive(Interactive(ScratchServices(tmp_path, [])), b"a", broken)
     assert [str(each) for each in broken] == ["nobody expected this"]

@@ -136,8 +136,10 @@ def _running(name: str, summary: str) -> str:
     return f"running {one_line(summary)}" if name == "execute_command" and summary else one_line(f"{name}  {summary}")
 
 
-def draw_activity(activity: Activity, now: float, width: int, stop: str = "Esc to interrupt") -> Text:
-    """The line: a spinner, what is being done, for how long, and how to stop it."""
+def draw_activity(activity: Activity, now: float, width: int, stop: str = "Esc to interrupt", beside: int = 0) -> Text:
+    """The line: a spinner, what is being done, for how long, and how to stop it. Commands of the user's own that run
+    `beside` it are counted."""
+    stop += f" · and {beside} !command{'s' if beside > 1 else ''} (/jobs)" if beside else ""
     frame = FRAMES[int(now * FRAMES_A_SECOND) % len(FRAMES)]
     again, ending = _next_attempt(activity, now), f" · {duration(now - activity.since)} · {stop}"
     what = Text(_words(activity))

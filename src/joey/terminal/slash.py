@@ -324,15 +324,16 @@ def _permissions(front: Front, rest: str) -> str:
 
 
 def _jobs(front: Front, rest: str) -> str:
-    task = front.session.task
-    running = task.running_commands if task is not None else ()
-    if task is None or not running:
+    running = front.session.in_background
+    if not running:
         return "No command of this task runs in the background."
     verb, _, number = rest.partition(" ")
     if verb == "stop" and number.strip().isdecimal() and 0 < int(number) <= len(running):
-        task.stop_command(int(number) - 1)
-        return f"Stopped {one_line(running[int(number) - 1])}."
-    lines = (f"  {at}. {one_line(command)}" for at, command in enumerate(running, 1))
+        chosen = running[int(number) - 1]
+        chosen.stop()
+        return f"Stopped {one_line(chosen.command)}."
+    own = front.session.own_commands
+    lines = (f"  {at}. {'!' if each in own else ''}{one_line(each.command)}" for at, each in enumerate(running, 1))
     return "\n".join(["Running in the background (/jobs stop NUMBER):", *lines])
 
 

@@ -175,7 +175,7 @@ class Interactive(WorkingApp):
         self.session.history.add(message.text)
         commenting = self.query_one(RequestPanel).commenting
         if not commenting and is_command(text):
-            self._command = self._run_users_command(text)
+            self._run_users_command(text)
             return
         if not commenting and (note := note_in(text)):
             self._add_note(note)

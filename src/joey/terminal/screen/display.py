@@ -26,7 +26,7 @@ from joey.errors import JoeyError
 from joey.events import ApprovalRequested, CompletionRequested, Request
 from joey.system.place import NamedPlace
 from joey.system.visible import one_line
-from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
+from joey.terminal.activity import FRAMES_A_SECOND, IDLE, Activity, draw_activity
 from joey.terminal.attachments import Clipboard, ImageFile
 from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier, WindowTitle
@@ -90,8 +90,8 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self._files: Sequence[str] = ()
         self._looked_at = -inf
         self._clipboard_images = Clipboard()
-        self._activity = self._users_activity = IDLE
-        """What is being done, and what of it is a command of the user's own."""
+        self._activity = IDLE
+        """What the task does."""
 
     def _begin_to_show(self) -> None:
         """Once there is a screen: the look, and the timers."""
@@ -188,14 +188,19 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self._show_status()
 
     def _show_activity(self) -> None:
-        """The line that says what is being done. Its timer runs only while something is."""
+        """The line that says what is being done, and what Esc ends: what the task does, or the newest of the user's
+        own commands. Its timer runs only while something is."""
+        own, activity = self.session.own_commands, self._activity
+        if activity.is_idle and own:
+            newest = own.pop()
+            activity = Activity("running", f"running {one_line(newest.command)}", newest.since)
         for line in self.query("#activity").results(Static):
-            line.display = not self._activity.is_idle
-            if self._activity.is_idle:
+            line.display = not activity.is_idle
+            if activity.is_idle:
                 self._spinner.pause()
             else:
                 self._spinner.resume()
-                line.update(draw_activity(self._activity, self.clock(), max(10, self.size.width - 2)))
+                line.update(draw_activity(activity, self.clock(), max(10, self.size.width - 2), beside=len(own)))
 
     def _count_jobs(self) -> None:
         for job in self.session.ended_jobs():
