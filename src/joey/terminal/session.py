@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from joey.app.left_open import LeftOpen
@@ -137,7 +138,12 @@ class Session:
     @property
     def in_background(self) -> list[RunningCommand]:
         """Everything that runs and can be ended by its number: commands of the task, and the user's own."""
-        of_task = [RunningCommand(job.command, 0.0, job.kill_now) for job in (self.task.jobs if self.task else ())]
+        task = self.task
+        of_task = (
+            [RunningCommand(each, 0.0, partial(task.stop_command, at)) for at, each in enumerate(task.running_commands)]
+            if task is not None
+            else []
+        )
         left = [command for each in self._command_lines.values() for command in each.background]
         return [*of_task, *self.own_commands, *left]
 

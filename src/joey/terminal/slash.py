@@ -17,6 +17,7 @@ from joey.app.services import TaskLine
 from joey.commands import Cancel, Condense
 from joey.config.keys import THEMES
 from joey.errors import JoeyError
+from joey.events import QuestionRequested, Request
 from joey.journal.replay import TaskState
 from joey.mcp.names import is_mcp_name
 from joey.permissions import Granted
@@ -90,10 +91,11 @@ class Front(Protocol):
 Command: TypeAlias = Callable[[Front, str], str]
 
 
-def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
-    """Whether a line is a command to this program. One that begins with a name of the user's own is a request."""
+def is_for_the_terminal(text: str, own: Mapping[str, str], request: Request | None = None) -> bool:
+    """Whether a line is a command to this program. One that begins with a name of the user's own is a request, and
+    words are the answer to a question that waits for one."""
     if text in QUITTING:
-        return True
+        return not isinstance(request, QuestionRequested)
     if not text.startswith("/") or text.startswith("//") or "\n" in text:
         return False
     name = text.removeprefix("/").partition(" ")[0]

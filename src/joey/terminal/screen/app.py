@@ -173,14 +173,15 @@ class Interactive(WorkingApp):
         text = message.text.strip()
         self.action_to_end()
         self.session.history.add(message.text)
-        commenting = self.query_one(RequestPanel).commenting
+        panel = self.query_one(RequestPanel)
+        commenting = panel.commenting
         if not commenting and is_command(text):
             self._run_users_command(text)
             return
         if not commenting and (note := note_in(text)):
             self._add_note(note)
             return
-        if not commenting and is_for_the_terminal(text, self.session.services.commands()):
+        if not commenting and is_for_the_terminal(text, self.session.services.commands(), panel.request):
             self._note(run_command(self, text))
             self._show_status()
             return

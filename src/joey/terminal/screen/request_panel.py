@@ -340,7 +340,7 @@ class RequestPanel(Survives, Vertical):
         held = self.gate.held
         given = None if self.commenting else self.gate.press(key, text)
         if isinstance(given, Held):
-            self.set_timer(self.gate.hold, lambda: self._give(self.gate.release(given)))
+            self.set_timer(self.gate.hold_of(given), lambda: self._give(self.gate.release(given)))
         elif given is not None:
             self._give(given)
         elif held is not None:

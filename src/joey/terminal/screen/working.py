@@ -24,7 +24,6 @@ from joey.events import CompletionAnswered, Event, ProfileChanged, TaskFinished,
 from joey.frames import own_words
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
-from joey.system.visible import one_line
 from joey.task.task import TaskHandle
 from joey.terminal.activity import IDLE, Activity
 from joey.terminal.activity import after as activity_after
