@@ -73,6 +73,7 @@ from joey.terminal.transcript import (
     Note,
     Reasoning,
     Transcript,
+    UserCommand,
     UserText,
     settle,
 )
@@ -676,6 +677,18 @@ def test_a_failed_command_without_output_says_nothing_of_what_the_model_is_told_
     card = Card("c", "execute_command", display=builtin_display("execute_command"), known_summary="false")
     settle(card, ToolResult((TextBlock(text),)))
     assert words(draw(card, ScreenLook())) == "✗ execute_command  false  exit code 3"
+
+
+def test_a_command_without_output_says_so_and_nothing_that_is_for_the_model() -> None:
+    notice = "Not in the environment of commands, because they may hold or reach secrets: KEY. Do not look for them."
+    text = f"Command executed.\n{notice}\n\nOutput:\n(none)"
+    card = Card("c", "execute_command", display=builtin_display("execute_command"), known_summary="true")
+    settle(card, ToolResult((TextBlock(text),)))
+    for look in (ScreenLook(), ScreenLook(in_full=True)):
+        shown = words(draw(card, look))
+        assert "Command executed. (no output)" in shown
+        assert "environment" not in shown and "(none)" not in shown
+    assert "(no output)" in words(draw(UserCommand("true", shared=True, state="done"), ScreenLook()))
 
 
 def test_of_a_resumed_task_only_what_the_user_typed_is_shown_as_theirs() -> None:

@@ -235,6 +235,8 @@ def outcome(card: Card, look: Look) -> Text:
     """How a call ended: what was read is counted, not poured out; why it failed is told in full, unless the user has
     seen its output."""
     text = visible(unframed(card.result) if card.status == DENIED else card.result).rstrip()
+    if card.display.kind == "execute":
+        text = _without_notices(text)
     first, _, rest = text.partition("\n")
     if card.state == "failed":
         return fold(inked(first if card.shown and not look.in_full else text, "red"), look)
@@ -242,6 +244,12 @@ def outcome(card: Card, look: Look) -> Text:
         return inked(text, "dim")
     counts = rest and not card.shown and not card.display.headed and card.display.kind != "edit"
     return inked(_counted(text) if counts else first[:_SHORT], "dim")
+
+
+def _without_notices(text: str) -> str:
+    """The result of a command as the user reads it. What it says about the environment is for the model."""
+    text = re.sub(r"\nNot in the environment of commands, .*", "", text)
+    return re.sub(r"\n+Output:\n\(none\)", " (no output)", text)
 
 
 def _counted(text: str) -> str:
@@ -350,6 +358,8 @@ def _users_command(entry: UserCommand, look: Look) -> RenderableType:
     line.append("" if entry.shared else "  (not shown to the model)", "dim")
     output = entry.output.text
     parts = [folded_output(output, look)] if output.strip("\n") else []
+    if not parts and entry.state in ("done", "failed"):
+        parts = [inked("(no output)", "dim")]
     ended = [inked(visible(entry.ended), "red")] if entry.ended else []
     return Group(look.headline(line), *(Padding(part, (0, 0, 0, 2)) for part in (*parts, *ended)))
 

@@ -32,7 +32,7 @@ from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier, WindowTitle
 from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
-from joey.terminal.screen.look import ScreenLook, draw_attached
+from joey.terminal.screen.look import ScreenLook, background, draw_attached
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
@@ -92,6 +92,8 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self._clipboard_images = Clipboard()
         self._activity = IDLE
         """What the task does."""
+        self._received_at = 0.0
+        """When its last event came."""
 
     def _begin_to_show(self) -> None:
         """Once there is a screen: the look, and the timers."""
@@ -200,13 +202,22 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
                 self._spinner.pause()
             else:
                 self._spinner.resume()
-                line.update(draw_activity(activity, self.clock(), max(10, self.size.width - 2), beside=len(own)))
+                now, width = self.clock(), max(10, self.size.width - 2)
+                silent = now - self._received_at
+                line.update(draw_activity(activity, now, width, self._stops, beside=len(own), silent=silent))
+
+    @property
+    def _stops(self) -> str:
+        """What Esc does: the commands in the background end with the task that it interrupts."""
+        jobs = 0 if self._activity.is_idle else self.session.status.jobs
+        return f"Esc interrupts and ends {background(jobs)}" if jobs else "Esc to interrupt"
 
     def _count_jobs(self) -> None:
         for job in self.session.ended_jobs():
             self._touch(*self.transcript.job_ended(job))
         if self.session.count_jobs():
             self._show_status()
+            self._show_request()
         (self._counter.resume if self.session.status.jobs else self._counter.pause)()
 
     def _notifier(self) -> Notifier:
@@ -221,8 +232,9 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         at_end = self.query_one(TranscriptView).is_at_end
         denied = request is not None and self._is_denied_by_now(request)
         self.query_one(RequestPanel).show(
-            request, self.look, source=source, waiting=len(pending), at_end=at_end, denied=denied
-        )
+            request, self.look, source=source, waiting=len(pending), at_end=at_end, denied=denied,
+            jobs=self.session.status.jobs,
+        )  # fmt: skip
 
     def _is_denied_by_now(self, request: Request) -> bool:
         """Whether it is about a change, and the plan profile was chosen after it."""

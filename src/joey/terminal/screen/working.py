@@ -80,7 +80,8 @@ class WorkingApp(DisplayApp):
         if isinstance(event, TaskFinished) and task_id == self.session.choices.resume:
             self._keep_waiting()
         before = self._activity
-        now = activity_after(before, event, self.clock(), users_turn=bool(self.transcript.pending))
+        self._received_at = self.clock()
+        now = activity_after(before, event, self._received_at, users_turn=bool(self.transcript.pending))
         self._activity = now
         if (self._activity.kind, self._activity.what) != (before.kind, before.what):
             self._show_activity()
