@@ -691,6 +691,19 @@ def test_a_command_without_output_says_so_and_nothing_that_is_for_the_model() ->
     assert "(no output)" in words(draw(UserCommand("true", shared=True, state="done"), ScreenLook()))
 
 
+def test_a_message_of_the_users_keeps_its_indentation_wherever_it_wraps() -> None:
+    text = f"Fix this:\nif x:\n    go()\n\n{'word ' * 30}end"
+    drawn = words(draw(UserText(text), ScreenLook()), width=60).split("\n")
+    assert drawn[:4] == ["› Fix this:", "  if x:", "      go()", ""]
+    assert all(line.startswith("  word") for line in drawn[4:])
+    assert "(Enter" not in words(draw(UserText("one"), ScreenLook()))
+
+
+def test_a_single_line_more_is_one_line() -> None:
+    card = UserCommand("seq", shared=True, state="done", output=Growing("line\n" * (FOLDED + 1)))
+    assert "… 1 more line (Ctrl+O shows all)" in words(draw(card, ScreenLook()))
+
+
 def test_of_a_resumed_task_only_what_the_user_typed_is_shown_as_theirs() -> None:
     ours = [
         wording.PLAN_MODE, wording.PLAN_MODE_OFF, wording.CUT_OFF, wording.DAMAGED, wording.EMPTY_REPLY,

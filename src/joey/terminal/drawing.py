@@ -23,6 +23,7 @@ from joey.events import ApprovalRequested, CompletionRequested, QuestionRequeste
 from joey.frames import unframed
 from joey.messages import Shown, ShownDiff, ShownText
 from joey.system.visible import as_on_screen, one_line, visible
+from joey.terminal.quoted import Quoted
 from joey.terminal.transcript import (
     DECLINED,
     DENIED,
@@ -103,8 +104,9 @@ def draw(entry: Entry, look: Look) -> RenderableType:
     """What an entry looks like."""
     match entry:
         case UserText(text, queued):
-            words = fold(inked("› ", "bold cyan").append(_indented(visible(text)), "bold"), look)
-            return words.append(f"  ({look.queued_hint})", "dim") if queued else words
+            words = fold(inked(visible(text), "bold"), look)
+            words.append(f"  ({look.queued_hint})" if queued else "", "dim")
+            return Quoted(words, "› ", "  ", "bold cyan")
         case ModelText(words, is_open):
             return look.others(look.prose(words.text, is_open=is_open))
         case Reasoning(words, is_open):
@@ -135,7 +137,7 @@ def inked(text: str, style: str, *, cuts: bool = False) -> Text:
 
 def _indented(text: str) -> str:
     """The text, with no line of it but the first in the first column."""
-    return re.sub(r"\n(?=\S)", "\n  ", text)
+    return re.sub(r"\n(?=[^\n])", "\n  ", text)
 
 
 def _reasoning(text: str, look: Look, *, is_open: bool) -> RenderableType:
@@ -296,7 +298,7 @@ def fold(text: Text, look: Look) -> Text:
     if hidden <= 0 and len(text) <= MAX_WIDTH:
         return text
     kept = [_narrow(line) for line in text[: _first_lines(text.plain, FOLDED)].split("\n")]
-    more = [inked(f"… {hidden} more lines (Ctrl+O shows all)", "dim")] if hidden > 0 else []
+    more = [inked(f"… {_lines_more(hidden)} (Ctrl+O shows all)", "dim")] if hidden > 0 else []
     return Text("\n").join([*kept, *more])
 
 
@@ -309,8 +311,14 @@ def folded_output(output: str, look: Look, style: str = "") -> Text:
     start = _last_lines(output, FOLDED)
     kept = [_narrow(inked(line, style)) for line in as_on_screen(output[start:]).split("\n")]
     hidden = output.count("\n", 0, start)
-    more = [inked(f"… {hidden} more lines{_left_out(output[:start])}", "dim")] if hidden else []
+    more = (
+        [inked(f"… {hidden} more line{'s' if hidden > 1 else ''}{_left_out(output[:start])}", "dim")] if hidden else []
+    )
     return Text("\n").join([*more, *kept])
+
+
+def _lines_more(count: int) -> str:
+    return f"{count} more line{'s' if count > 1 else ''}"
 
 
 def _first_lines(text: str, count: int) -> int:

@@ -175,6 +175,9 @@ class Interactive(WorkingApp):
         self.session.history.add(message.text)
         panel = self.query_one(RequestPanel)
         commenting = panel.commenting
+        if not commenting and text in ("!", "!!"):
+            self._note("Nothing was sent: type a command behind the exclamation mark.")
+            return
         if not commenting and is_command(text):
             self._run_users_command(text)
             return
