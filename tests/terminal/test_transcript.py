@@ -435,7 +435,7 @@ def test_a_long_diff_is_folded_and_says_so() -> None:
 def test_what_is_missing_of_a_very_long_output_is_not_promised() -> None:
     output = "a\n" * 100 + "\n[...99500 lines omitted...]\n\n" + "b\n" * 400
     card = Card("c", "execute_command", "done", shown=(ShownText(output),))
-    assert "… 487 more lines, and 99,500 lines that are not kept here (Ctrl+O)" in drawn(card)
+    assert "… 487 more lines (Ctrl+O shows them), and 99,500 lines that are not kept here" in drawn(card)
     assert "[...99500 lines omitted...]" in drawn(card, in_full=True)
 
 

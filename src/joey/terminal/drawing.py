@@ -137,7 +137,7 @@ def inked(text: str, style: str, *, cuts: bool = False) -> Text:
 
 def _indented(text: str) -> str:
     """The text, with no line of it but the first in the first column."""
-    return re.sub(r"\n(?=[^\n])", "\n  ", text)
+    return re.sub(r"\n(?=\S)", "\n  ", text)
 
 
 def _reasoning(text: str, look: Look, *, is_open: bool) -> RenderableType:
@@ -350,7 +350,7 @@ def _narrow(line: Text) -> Text:
 def _left_out(hidden: str) -> str:
     """What Ctrl+O shows of these lines: all, or all that was kept of a very long output."""
     gap = GAP.search(hidden)
-    return f", and {int(gap[1]):,} {gap[2]} that are not kept here (Ctrl+O)" if gap else " (Ctrl+O shows all)"
+    return f" (Ctrl+O shows them), and {int(gap[1]):,} {gap[2]} that are not kept here" if gap else " (Ctrl+O shows all)"
 
 
 def is_searched_in_part(entry: Entry) -> bool:
