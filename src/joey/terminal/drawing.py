@@ -350,7 +350,9 @@ def _narrow(line: Text) -> Text:
 def _left_out(hidden: str) -> str:
     """What Ctrl+O shows of these lines: all, or all that was kept of a very long output."""
     gap = GAP.search(hidden)
-    return f" (Ctrl+O shows them), and {int(gap[1]):,} {gap[2]} that are not kept here" if gap else " (Ctrl+O shows all)"
+    return (
+        f" (Ctrl+O shows them), and {int(gap[1]):,} {gap[2]} that are not kept here" if gap else " (Ctrl+O shows all)"
+    )
 
 
 def is_searched_in_part(entry: Entry) -> bool:
