@@ -52,7 +52,7 @@ run: .venv/.joey ## a real task in a scratch folder (TASK="…"): with your key,
 	@$(BIN)/joey scratch "$$TASK" $(if $(ALLOW),--allow "$(ALLOW)")
 
 demo: .venv/.joey ## a whole task, offline: a scripted model, everything else real
-	@$(BIN)/joey demo
+	@$(BIN)/joey demo || test $$? -eq 130  # the user quit
 
 # Two versions of some packages: tests/tools/test_real_edits.py edits one into the other. Without a registry it skips.
 tests/.cache/wheels: .venv/.installed

@@ -152,6 +152,15 @@ class Tmux:
     def screen(self) -> str:
         return self._run("capture-pane", "-p", "-t", "j")
 
+    def wait_for(self, text: str) -> str:
+        """The screen, once it shows this text."""
+        for _ in range(600):
+            screen = self.screen()
+            if text in screen:
+                return screen
+            time.sleep(0.1)
+        raise AssertionError(self.screen())
+
     def close(self) -> None:
         self._run("kill-server")
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from joey.task_events import ApprovalAnswered as ApprovalAnswered
     from joey.task_events import ApprovalRequested as ApprovalRequested
     from joey.task_events import CheckFinished as CheckFinished
+    from joey.task_events import CheckpointStarted as CheckpointStarted
     from joey.task_events import CheckStarted as CheckStarted
     from joey.task_events import CommandLeftRunning as CommandLeftRunning
     from joey.task_events import CompletionAnswered as CompletionAnswered

@@ -304,6 +304,13 @@ class HookReported:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointStarted:
+    """A checkpoint is being taken before this call runs, and takes longer than a moment."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckStarted:
     """A check of the project runs, because files were edited."""
 
@@ -406,6 +413,7 @@ TaskEvent: TypeAlias = (
     | ContextShortened
     | ContextKept
     | HookReported
+    | CheckpointStarted
     | CheckStarted
     | CheckFinished
     | SubtaskOpened

@@ -10,6 +10,7 @@ import pytest
 from joey.checkpoints import CheckpointLimits, CheckpointStore, plan_restore
 from joey.cli import main
 from joey.cli.checkpoints import PARTIAL
+from joey.events import CheckpointStarted
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import CheckpointMade, RunBegan
 from joey.journal.replay import replay
@@ -35,6 +36,17 @@ def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
     (kit.workspace / "kept").mkdir()
     (kit.workspace / "kept" / "b.txt").write_text("b\n")
     return kit
+
+
+async def test_a_checkpoint_that_takes_longer_than_a_moment_is_reported(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def events() -> list[str]:
+        return [event.call_id for event in kit.events if isinstance(event, CheckpointStarted)]
+
+    monkeypatch.setattr("joey.task.checkpoint._MOMENT", 0.0)
+    await kit.run("Change it.")
+    assert events() == ["w", "x"]
 
 
 def task_id(kit: Kit) -> str:

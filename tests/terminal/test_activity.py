@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    CheckpointStarted,
+    CompletionRequested,
     Event,
     PromptProgressed,
     ReasoningDelta,
@@ -27,6 +31,7 @@ from joey.events import (
     TurnStarted,
 )
 from joey.messages import TextBlock, ToolResult
+from joey.task.task import TaskHandle
 from joey.terminal.activity import IDLE, Activity, after, draw_activity, duration
 from joey.terminal.screen.app import Interactive
 from joey.terminal.status import Status
@@ -130,6 +135,79 @@ async def test_a_command_of_the_users_is_still_running_when_a_task_ends_beside_i
         await until(pilot, "running sleep 30")
         await pilot.press("escape")
         await until(pilot, "Esc to interrupt", gone=True)
+
+
+def test_a_reply_that_stalls_says_for_how_long_nothing_came() -> None:
+    replying = folded(STARTED, TextDelta("I"))
+    assert "received" not in draw_activity(replying, 9.0, 100, silent=9.0).plain
+    stalled = draw_activity(replying, 13.0, 100, silent=12.0).plain
+    assert "writing a reply · nothing received for 12 s · 13 s · Esc to interrupt" in stalled
+    waiting = folded(STARTED, TurnStarted(1))
+    assert "received" not in draw_activity(waiting, 13.0, 100, silent=12.0).plain
+
+
+def test_a_checkpoint_that_takes_a_while_is_named() -> None:
+    events_ = (STARTED, ApprovalRequested("a", "c", "x", {}, "why"), ApprovalAnswered("a", approved=True))
+    status = Status()
+    for event in events_:
+        status = status_after(status, event)
+    assert status.activity == "working"
+    assert status_after(status, CheckpointStarted("c")).activity == "working"
+    assert "saving a checkpoint · 3 s" in draw_activity(folded(*events_, CheckpointStarted("c")), 3.0, 80).plain
+
+
+async def test_before_escape_and_enter_it_says_which_commands_end(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test(size=(100, 30)) as pilot:
+        job = SimpleNamespace(command="sleep 556", is_running=True)
+        running = SimpleNamespace(jobs=[job], running_commands=(job.command,), profile="ask", queued=())
+        app.session.task = cast("TaskHandle", running)
+        for event in (STARTED, TurnStarted(1), ToolRunFinished("c", "execute_command", ToolResult(()))):
+            app.watch_task("t", event)
+        await until(pilot, "Esc interrupts and ends 1 background command")
+        app.watch_task("t", CompletionRequested("d", "Done."))
+        await until(pilot, "Enter accepts and ends 1 background command · or type what to change")
+        app.session.task = None
+
+
+async def test_each_of_several_commands_is_shown_and_escape_ends_what_the_line_names(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "!sleep 31")
+        await until(pilot, "running sleep 31")
+        await say(pilot, "!sleep 32")
+        assert "and 1 !command (/jobs)" in await until(pilot, "running sleep 32")
+        await say(pilot, "/jobs")
+        await until(pilot, "1. !sleep 31")
+        await until(pilot, "2. !sleep 32")
+        app.watch_task("t", STARTED)
+        app.watch_task("t", TurnStarted(1))
+        app.watch_task("t", TextStarted())
+        app.watch_task("t", TextDelta("Hello"))
+        assert "and 2 !commands (/jobs)" in await until(pilot, "writing a reply")
+        await pilot.press("escape")  # it is the reply's, which no task here stands behind
+        await pilot.pause(0.2)
+        assert [each.command for each in app.session.own_commands] == ["sleep 31", "sleep 32"]
+        app.watch_task("t", TaskFinished("cancelled", "stopped"))
+        await until(pilot, "running sleep 32")
+        await pilot.press("escape")
+        await until(pilot, "running sleep 31")
+        assert [each.command for each in app.session.own_commands] == ["sleep 31"]
+        await pilot.press("escape")
+        await until(pilot, "Esc to interrupt", gone=True)
+        assert not app.session.own_commands
+
+
+async def test_a_command_that_still_runs_is_ended_by_its_number(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "!sleep 31")
+        await say(pilot, "!sleep 32")
+        await until(pilot, "running sleep 32")
+        await say(pilot, "/jobs stop 1")
+        await until(pilot, "Stopped sleep 31.")
+        await until(pilot, "and 1 !command", gone=True)
+        assert [each.command for each in app.session.own_commands] == ["sleep 32"]
 
 
 async def test_the_spinner_turns_while_joey_works_and_nothing_ticks_afterwards(tmp_path: Path) -> None:

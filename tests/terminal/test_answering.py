@@ -11,7 +11,16 @@ from joey.commands import Answer
 from joey.effects import Suggestion
 from joey.events import ApprovalRequested, CompletionRequested, ContinueRequested, QuestionRequested, Request
 from joey.terminal.plain.conversation import answer_to, prompt_for
-from joey.terminal.screen.answering import Comment, EditPlan, Held, KeyGate, answer_by_words, answer_typed, choice_of
+from joey.terminal.screen.answering import (
+    HOLD,
+    Comment,
+    EditPlan,
+    Held,
+    KeyGate,
+    answer_by_words,
+    answer_typed,
+    choice_of,
+)
 from joey.terminal.screen.look import request_keys
 
 QUESTION = QuestionRequested("q", "Which?", (Suggestion("Red"), Suggestion("Blue", "code")))
@@ -37,6 +46,15 @@ def opened(request: Request = APPROVAL, after: float = 1.0) -> tuple[KeyGate, Cl
     assert gate.show(request)
     clock.now += after
     return gate, clock
+
+
+def test_a_key_that_allows_more_than_this_once_waits_for_a_second() -> None:
+    gate, _ = opened()
+    waits = {key: gate.hold_of(Held(key, choice)) for key in "yn23" if (choice := choice_of(APPROVAL, key))}
+    assert waits["y"] == waits["n"] == gate.hold
+    assert waits["2"] == waits["3"] == 3 * gate.hold
+    assert (plan := choice_of(PLAN, "2")) is None or gate.hold_of(Held("2", plan)) == 3 * gate.hold
+    assert 1 <= 3 * HOLD < 1.1
 
 
 @pytest.mark.parametrize(

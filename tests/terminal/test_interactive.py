@@ -825,6 +825,19 @@ async def test_an_answer_can_be_typed_at_once(tmp_path: Path) -> None:
         assert "› green" in on_screen(app)
 
 
+@pytest.mark.parametrize("word", ["quit", "exit", ":q"])
+async def test_a_word_that_quits_is_an_answer_where_one_is_waited_for(tmp_path: Path, word: str) -> None:
+    ask = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}]))
+    app = terminal(tmp_path, ask, done())
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "picks")
+        app.query_one(Prompt).insert(word)
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts")
+        assert f"› {word}" in on_screen(app)
+
+
 async def test_words_typed_in_one_go_are_words_to_the_last_key(tmp_path: Path) -> None:
     app = terminal(tmp_path, WRITE, done("d1", "First."), done("d2", "Second."), policy="ask")
     async with app.run_test() as pilot:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,16 +16,6 @@ from task_kit import call, done
 from typist_kit import RandomModel, Tmux
 
 
-def seen(terminal: Tmux, text: str) -> str:
-    """The screen, once it shows this text."""
-    for _ in range(600):
-        screen = terminal.screen()
-        if text in screen:
-            return screen
-        time.sleep(0.1)
-    raise AssertionError(terminal.screen())
-
-
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 def test_an_editor_that_fails_gives_the_screen_back_with_the_draft(tmp_path: Path) -> None:
     folder, home, model = tmp_path / "project", tmp_path / "home", RandomModel(1)
@@ -36,13 +25,13 @@ def test_an_editor_that_fails_gives_the_screen_back_with_the_draft(tmp_path: Pat
     command = f"{sys.executable} -m joey --model openai/m --base-url {model.url} --api chat"
     terminal = Tmux(tmp_path / "tmux", command, folder, {**variables, "EDITOR": "false", "VISUAL": ""})
     try:
-        seen(terminal, "code mode")
+        terminal.wait_for("code mode")
         terminal.text("a draft")
-        seen(terminal, "a draft")
+        terminal.wait_for("a draft")
         terminal.keys("C-g")
-        assert "a draft" in seen(terminal, "false ended with exit code 1; nothing was taken over")
+        assert "a draft" in terminal.wait_for("false ended with exit code 1; nothing was taken over")
         terminal.text(" goes on")
-        seen(terminal, "a draft goes on")
+        terminal.wait_for("a draft goes on")
     finally:
         terminal.close()
         model.shutdown()

@@ -108,8 +108,9 @@ class Running:
         self.running_commands = (*self.running_commands[:at], *self.running_commands[at + 1 :])
 
 
-def test_commands_in_the_background_are_listed_and_stopped() -> None:
-    session = SimpleNamespace(task=Running("sleep 300", "npm start"), waits=False, warned_of="")
+def test_commands_in_the_background_are_listed_and_stopped(tmp_path: Path) -> None:
+    session = Session(ScratchServices(tmp_path, []))
+    session.task = cast("TaskHandle", Running("sleep 300", "npm start"))
     front = cast("Front", SimpleNamespace(session=session))
     assert "1. sleep 300\n  2. npm start" in run_command(front, "/jobs")
     assert run_command(front, "/jobs stop 1") == "Stopped sleep 300."

@@ -73,6 +73,7 @@ from joey.terminal.transcript import (
     Note,
     Reasoning,
     Transcript,
+    UserCommand,
     UserText,
     settle,
 )
@@ -434,7 +435,7 @@ def test_a_long_diff_is_folded_and_says_so() -> None:
 def test_what_is_missing_of_a_very_long_output_is_not_promised() -> None:
     output = "a\n" * 100 + "\n[...99500 lines omitted...]\n\n" + "b\n" * 400
     card = Card("c", "execute_command", "done", shown=(ShownText(output),))
-    assert "… 487 more lines, and 99,500 lines that are not kept here (Ctrl+O)" in drawn(card)
+    assert "… 487 more lines (Ctrl+O shows them), and 99,500 lines that are not kept here" in drawn(card)
     assert "[...99500 lines omitted...]" in drawn(card, in_full=True)
 
 
@@ -676,6 +677,31 @@ def test_a_failed_command_without_output_says_nothing_of_what_the_model_is_told_
     card = Card("c", "execute_command", display=builtin_display("execute_command"), known_summary="false")
     settle(card, ToolResult((TextBlock(text),)))
     assert words(draw(card, ScreenLook())) == "✗ execute_command  false  exit code 3"
+
+
+def test_a_command_without_output_says_so_and_nothing_that_is_for_the_model() -> None:
+    notice = "Not in the environment of commands, because they may hold or reach secrets: KEY. Do not look for them."
+    text = f"Command executed.\n{notice}\n\nOutput:\n(none)"
+    card = Card("c", "execute_command", display=builtin_display("execute_command"), known_summary="true")
+    settle(card, ToolResult((TextBlock(text),)))
+    for look in (ScreenLook(), ScreenLook(in_full=True)):
+        shown = words(draw(card, look))
+        assert "Command executed. (no output)" in shown
+        assert "environment" not in shown and "(none)" not in shown
+    assert "(no output)" in words(draw(UserCommand("true", shared=True, state="done"), ScreenLook()))
+
+
+def test_a_message_of_the_users_keeps_its_indentation_wherever_it_wraps() -> None:
+    text = f"Fix this:\nif x:\n    go()\n\n{'word ' * 30}end"
+    drawn = words(draw(UserText(text), ScreenLook()), width=60).split("\n")
+    assert drawn[:4] == ["› Fix this:", "  if x:", "      go()", ""]
+    assert all(line.startswith("  word") for line in drawn[4:])
+    assert "(Enter" not in words(draw(UserText("one"), ScreenLook()))
+
+
+def test_a_single_line_more_is_one_line() -> None:
+    card = UserCommand("seq", shared=True, state="done", output=Growing("line\n" * (FOLDED + 1)))
+    assert "… 1 more line (Ctrl+O shows all)" in words(draw(card, ScreenLook()))
 
 
 def test_of_a_resumed_task_only_what_the_user_typed_is_shown_as_theirs() -> None:

@@ -447,6 +447,15 @@ async def test_the_keys_of_a_shell_work_on_the_line_however_it_wraps(
         assert prompt.text == text
 
 
+@pytest.mark.parametrize("text", ["!", "!!"])
+async def test_an_exclamation_mark_alone_is_no_message(tmp_path: Path, text: str) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, text)
+        await until(pilot, "Nothing was sent: type a command")
+        assert app.session.task is None and not app.busy
+
+
 async def test_a_command_of_ones_own_shows_that_it_runs_and_how_to_stop_it(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -21,6 +21,8 @@ from joey.policy.protected import is_guarded
 from joey.tools.base import Permissions, ToolContext, ToolMemory
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.shell.colours import without_colours
+from joey.tools.shell.job import Job
+from joey.tools.shell.jobs import Jobs
 from joey.tools.shell.output import shorten_output
 
 _MAX_SHARED = 10_000
@@ -64,6 +66,11 @@ class UsersCommands:
         output = "\n".join(without_colours(each.text) for each in result.shown if isinstance(each, ShownText))
         failed = result.is_error or self._tool.display.failed(result.text) is not None
         return CommandEnded(result.text.partition("\n")[0], output, failed)
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """What they left running in the background."""
+        return tuple(job for job in self._memory[Jobs].running if job.is_detached)
 
     async def close(self) -> None:
         """End what still runs."""

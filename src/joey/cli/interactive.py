@@ -91,7 +91,9 @@ def _full_screen(args: argparse.Namespace, folder: Path, settings: list[Any] | N
     app.run()
     if app.session.choices.resume:
         print(f"Resume this task with: joey --resume {app.session.choices.resume}")
-    return 0
+    if app.failure:
+        print(app.failure, file=sys.stderr)
+    return 1 if app.failure else 0
 
 
 def _first_frame(args: argparse.Namespace, folder: Path) -> AbstractContextManager[list[Any] | None]:

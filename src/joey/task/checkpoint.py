@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 from joey.actions import Action, CallServer, RunCode, RunCommand, StartSubtask, WritePath
 from joey.checkpoints import Checkpoint, CheckpointStore
 from joey.checkpoints.walk import deleted_by
-from joey.events import ToolCallFinished, ToolRunProgressed
+from joey.events import CheckpointStarted, ToolCallFinished, ToolRunProgressed
 from joey.journal.records import CheckpointMade
 from joey.task.log import TaskLog
 from joey.task.toolbox import Toolbox
@@ -23,6 +24,8 @@ from joey.tools.base import ToolContext
 from joey.tools.unsaved import BufferTracking, unsaved_now
 
 _LABEL_LENGTH = 100
+_MOMENT = 0.5
+"""A checkpoint that takes no more seconds than this is not reported."""
 _MAY_CHANGE_ANYTHING = (RunCommand, RunCode, CallServer, StartSubtask)
 
 
@@ -38,12 +41,24 @@ async def keep_files(log: TaskLog, toolbox: Toolbox, call: ToolCallFinished, act
         if store is None:
             return
         turn = sum(message.role == "assistant" for message in log.state.messages)
-        made = await asyncio.to_thread(_take, store, call, actions, turn, context)
+        made = await _reported(log, call, asyncio.to_thread(_take, store, call, actions, turn, context))
     except (OSError, ValueError) as error:
         text = f"no checkpoint could be taken ({error}); this step cannot be undone\n"
         log.emit(ToolRunProgressed(call.call_id, text))
         return
     log.record(CheckpointMade(made.id, call.call_id))
+
+
+async def _reported(log: TaskLog, call: ToolCallFinished, taking: Coroutine[Any, Any, Checkpoint]) -> Checkpoint:
+    """In a large folder the first one takes a while: that is reported. Cancelled, it is not waited for."""
+    taken = asyncio.ensure_future(taking)
+    try:
+        if not (await asyncio.wait([taken], timeout=_MOMENT))[0]:
+            log.emit(CheckpointStarted(call.call_id))
+        return await taken
+    except asyncio.CancelledError:
+        taken.cancel()
+        raise
 
 
 def _take(

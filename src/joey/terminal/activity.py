@@ -24,6 +24,8 @@ from joey.tools.builtin import builtin_display
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAMES_A_SECOND = 8
 _WAITING = "waiting for the model"
+SILENCE = 10.0
+"""After so many seconds without anything received, the line says so: a reply may have stalled."""
 
 Kind: TypeAlias = Literal["idle", "waiting", "replying", "writing", "running"]
 
@@ -103,6 +105,8 @@ def _after(activity: Activity, event: events.Event, now: float) -> Activity:
             return _grown(activity, path, text)
         case events.ToolCallFinished():
             return _doing(activity, "waiting", _WAITING)
+        case events.CheckpointStarted():
+            return Activity("running", "saving a checkpoint", now)
         case events.CheckStarted(command):
             return Activity("running", f"checking the edits: {one_line(command)}", now)
         case events.ToolRunStarted(_, name, summary):
@@ -136,10 +140,17 @@ def _running(name: str, summary: str) -> str:
     return f"running {one_line(summary)}" if name == "execute_command" and summary else one_line(f"{name}  {summary}")
 
 
-def draw_activity(activity: Activity, now: float, width: int, stop: str = "Esc to interrupt") -> Text:
-    """The line: a spinner, what is being done, for how long, and how to stop it."""
+def draw_activity(
+    activity: Activity, now: float, width: int, stop: str = "Esc to interrupt", beside: int = 0, silent: float = 0.0
+) -> Text:
+    """The line: a spinner, what is being done, for how long, and how to stop it. Commands of the user's own that run
+    `beside` it are counted. For so many seconds the provider has been `silent` in the middle of a reply."""
+    stop += f" · and {beside} !command{'s' if beside > 1 else ''} (/jobs)" if beside else ""
     frame = FRAMES[int(now * FRAMES_A_SECOND) % len(FRAMES)]
-    again, ending = _next_attempt(activity, now), f" · {duration(now - activity.since)} · {stop}"
+    again = _next_attempt(activity, now)
+    if silent >= SILENCE and activity.kind in ("replying", "writing"):
+        again += f" · nothing received for {duration(silent)}"
+    ending = f" · {duration(now - activity.since)} · {stop}"
     what = Text(_words(activity))
     what.truncate(max(10, width - len(again + ending) - 2), overflow="ellipsis")
     return inked(f"{frame} ", "bold cyan", cuts=True).append(what.plain + again).append(ending, "dim")

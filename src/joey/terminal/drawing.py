@@ -23,6 +23,7 @@ from joey.events import ApprovalRequested, CompletionRequested, QuestionRequeste
 from joey.frames import unframed
 from joey.messages import Shown, ShownDiff, ShownText
 from joey.system.visible import as_on_screen, one_line, visible
+from joey.terminal.quoted import Quoted
 from joey.terminal.transcript import (
     DECLINED,
     DENIED,
@@ -103,8 +104,9 @@ def draw(entry: Entry, look: Look) -> RenderableType:
     """What an entry looks like."""
     match entry:
         case UserText(text, queued):
-            words = fold(inked("› ", "bold cyan").append(_indented(visible(text)), "bold"), look)
-            return words.append(f"  ({look.queued_hint})", "dim") if queued else words
+            words = fold(inked(visible(text), "bold"), look)
+            words.append(f"  ({look.queued_hint})" if queued else "", "dim")
+            return Quoted(words, "› ", "  ", "bold cyan")
         case ModelText(words, is_open):
             return look.others(look.prose(words.text, is_open=is_open))
         case Reasoning(words, is_open):
@@ -235,6 +237,8 @@ def outcome(card: Card, look: Look) -> Text:
     """How a call ended: what was read is counted, not poured out; why it failed is told in full, unless the user has
     seen its output."""
     text = visible(unframed(card.result) if card.status == DENIED else card.result).rstrip()
+    if card.display.kind == "execute":
+        text = _without_notices(text)
     first, _, rest = text.partition("\n")
     if card.state == "failed":
         return fold(inked(first if card.shown and not look.in_full else text, "red"), look)
@@ -242,6 +246,12 @@ def outcome(card: Card, look: Look) -> Text:
         return inked(text, "dim")
     counts = rest and not card.shown and not card.display.headed and card.display.kind != "edit"
     return inked(_counted(text) if counts else first[:_SHORT], "dim")
+
+
+def _without_notices(text: str) -> str:
+    """The result of a command as the user reads it. What it says about the environment is for the model."""
+    text = re.sub(r"\nNot in the environment of commands, .*", "", text)
+    return re.sub(r"\n+Output:\n\(none\)", " (no output)", text)
 
 
 def _counted(text: str) -> str:
@@ -288,7 +298,7 @@ def fold(text: Text, look: Look) -> Text:
     if hidden <= 0 and len(text) <= MAX_WIDTH:
         return text
     kept = [_narrow(line) for line in text[: _first_lines(text.plain, FOLDED)].split("\n")]
-    more = [inked(f"… {hidden} more lines (Ctrl+O shows all)", "dim")] if hidden > 0 else []
+    more = [inked(f"… {_lines_more(hidden)} (Ctrl+O shows all)", "dim")] if hidden > 0 else []
     return Text("\n").join([*kept, *more])
 
 
@@ -301,8 +311,14 @@ def folded_output(output: str, look: Look, style: str = "") -> Text:
     start = _last_lines(output, FOLDED)
     kept = [_narrow(inked(line, style)) for line in as_on_screen(output[start:]).split("\n")]
     hidden = output.count("\n", 0, start)
-    more = [inked(f"… {hidden} more lines{_left_out(output[:start])}", "dim")] if hidden else []
+    more = (
+        [inked(f"… {hidden} more line{'s' if hidden > 1 else ''}{_left_out(output[:start])}", "dim")] if hidden else []
+    )
     return Text("\n").join([*more, *kept])
+
+
+def _lines_more(count: int) -> str:
+    return f"{count} more line{'s' if count > 1 else ''}"
 
 
 def _first_lines(text: str, count: int) -> int:
@@ -334,7 +350,9 @@ def _narrow(line: Text) -> Text:
 def _left_out(hidden: str) -> str:
     """What Ctrl+O shows of these lines: all, or all that was kept of a very long output."""
     gap = GAP.search(hidden)
-    return f", and {int(gap[1]):,} {gap[2]} that are not kept here (Ctrl+O)" if gap else " (Ctrl+O shows all)"
+    return (
+        f" (Ctrl+O shows them), and {int(gap[1]):,} {gap[2]} that are not kept here" if gap else " (Ctrl+O shows all)"
+    )
 
 
 def is_searched_in_part(entry: Entry) -> bool:
@@ -350,6 +368,8 @@ def _users_command(entry: UserCommand, look: Look) -> RenderableType:
     line.append("" if entry.shared else "  (not shown to the model)", "dim")
     output = entry.output.text
     parts = [folded_output(output, look)] if output.strip("\n") else []
+    if not parts and entry.state in ("done", "failed"):
+        parts = [inked("(no output)", "dim")]
     ended = [inked(visible(entry.ended), "red")] if entry.ended else []
     return Group(look.headline(line), *(Padding(part, (0, 0, 0, 2)) for part in (*parts, *ended)))
 

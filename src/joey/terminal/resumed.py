@@ -134,7 +134,7 @@ def entries_of(
         if cut := (interrupted or {}).get(number):
             entries.append(ModelText(Growing(cut), is_open=False))
         entries += (between or {}).get(number, ())
-        told, plans = plans, _plans_after(message, plans)
+        reported, plans = plans, _plans_after(message, plans)
         for block in message.content if message.role == "assistant" else without_workspace(message.content):
             match block:
                 case TextBlock(text) if message.role == "assistant":
@@ -149,7 +149,7 @@ def entries_of(
                 case ToolResultBlock(call_id, content, is_error) if call_id in cards:
                     cards[call_id].state = "running" if call_id in begun else cards[call_id].state
                     settle(cards[call_id], ToolResult(content, (shown or {}).get(call_id, ()), is_error))
-                    _mark_if_undecided(cards[call_id], plans=told)
+                    _mark_if_undecided(cards[call_id], plans=reported)
                     entries += [UserText(text)] if (text := _answer_to(cards[call_id])) else []
                 case ImageBlock():
                     entries.append(Note("[an image]"))

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from joey.app.left_open import LeftOpen
@@ -27,7 +28,7 @@ from joey.task.request import ContextView
 from joey.task.task import TaskHandle
 from joey.terminal.status import Status, after, after_beside
 from joey.terminal.subtasks import SubtaskTree
-from joey.terminal.users_commands import CommandLine
+from joey.terminal.users_commands import CommandLine, RunningCommand
 from joey.tools.shell.job import Job
 
 KEPT = 1_000
@@ -128,6 +129,23 @@ class Session:
             shares = self.services.setting("terminal.share_commands")
             self._command_lines[folder] = CommandLine(self.services.users_commands(), shares=shares)
         return self._command_lines[folder]
+
+    @property
+    def own_commands(self) -> list[RunningCommand]:
+        """The user's own commands that run, the oldest first."""
+        return [command for each in self._command_lines.values() for command in each.running]
+
+    @property
+    def in_background(self) -> list[RunningCommand]:
+        """Everything that runs and can be ended by its number: commands of the task, and the user's own."""
+        task = self.task
+        of_task = (
+            [RunningCommand(each, 0.0, partial(task.stop_command, at)) for at, each in enumerate(task.running_commands)]
+            if task is not None
+            else []
+        )
+        left = [command for each in self._command_lines.values() for command in each.background]
+        return [*of_task, *self.own_commands, *left]
 
     def for_the_model(self, text: str) -> str:
         """A message, with what the user's own commands printed since the last one."""

@@ -17,6 +17,7 @@ from joey.app.services import TaskLine
 from joey.commands import Cancel, Condense
 from joey.config.keys import THEMES
 from joey.errors import JoeyError
+from joey.events import QuestionRequested, Request
 from joey.journal.replay import TaskState
 from joey.mcp.names import is_mcp_name
 from joey.permissions import Granted
@@ -90,10 +91,11 @@ class Front(Protocol):
 Command: TypeAlias = Callable[[Front, str], str]
 
 
-def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
-    """Whether a line is a command to this program. One that begins with a name of the user's own is a request."""
+def is_for_the_terminal(text: str, own: Mapping[str, str], request: Request | None = None) -> bool:
+    """Whether a line is a command to this program. One that begins with a name of the user's own is a request, and
+    words are the answer to a question that waits for one."""
     if text in QUITTING:
-        return True
+        return not isinstance(request, QuestionRequested)
     if not text.startswith("/") or text.startswith("//") or "\n" in text:
         return False
     name = text.removeprefix("/").partition(" ")[0]
@@ -324,15 +326,16 @@ def _permissions(front: Front, rest: str) -> str:
 
 
 def _jobs(front: Front, rest: str) -> str:
-    task = front.session.task
-    running = task.running_commands if task is not None else ()
-    if task is None or not running:
+    running = front.session.in_background
+    if not running:
         return "No command of this task runs in the background."
     verb, _, number = rest.partition(" ")
     if verb == "stop" and number.strip().isdecimal() and 0 < int(number) <= len(running):
-        task.stop_command(int(number) - 1)
-        return f"Stopped {one_line(running[int(number) - 1])}."
-    lines = (f"  {at}. {one_line(command)}" for at, command in enumerate(running, 1))
+        chosen = running[int(number) - 1]
+        chosen.stop()
+        return f"Stopped {one_line(chosen.command)}."
+    own = front.session.own_commands
+    lines = (f"  {at}. {'!' if each in own else ''}{one_line(each.command)}" for at, each in enumerate(running, 1))
     return "\n".join(["Running in the background (/jobs stop NUMBER):", *lines])
 
 

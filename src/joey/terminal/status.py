@@ -69,10 +69,15 @@ def after(status: Status, event: events.Event) -> Status:
             return replace(status, activity="your turn" if plan or status.above else "")
         case events.ApprovalRequested() | events.QuestionRequested() | events.ContinueRequested():
             return replace(status, activity="your turn")
-        case events.ProfileChanged(profile):
-            return replace(status, profile=profile)
-        case events.ModelChanged(model):
-            return replace(status, model=model)
+        case (
+            events.ApprovalAnswered()
+            | events.QuestionAnswered()
+            | events.ContinueAnswered()
+            | events.CheckpointStarted()
+        ):
+            return replace(status, activity="working")
+        case events.ProfileChanged() | events.ModelChanged():
+            return _chosen(status, event)
         case events.TodosChanged(todos):
             finished = sum(todo.status == "completed" for todo in todos)
             return replace(status, todos_done=finished, todos=len(todos))
@@ -80,6 +85,13 @@ def after(status: Status, event: events.Event) -> Status:
             return replace(status, activity="")
         case _:
             return status
+
+
+def _chosen(status: Status, event: events.ProfileChanged | events.ModelChanged) -> Status:
+    """Another profile or model is in force."""
+    if isinstance(event, events.ProfileChanged):
+        return replace(status, profile=event.profile)
+    return replace(status, model=event.model)
 
 
 def _at_work(status: Status, event: events.Event) -> Status:

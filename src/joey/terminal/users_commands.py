@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from joey.app.users_commands import UsersCommands, with_outputs
 from joey.terminal.transcript import KEPT_OUTPUT, Growing, UserCommand
@@ -17,6 +18,15 @@ def is_command(text: str) -> bool:
     return bool(text.lstrip("!").strip()) and text.startswith("!") and not text.lstrip("!").startswith((" ", "="))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RunningCommand:
+    """One that runs: what it is, since when, and how it is ended."""
+
+    command: str
+    since: float
+    stop: Callable[[], object]
+
+
 class CommandLine:
     """Runs the user's commands, and keeps what the model has not been given yet."""
 
@@ -24,6 +34,23 @@ class CommandLine:
         self._commands = commands
         self._shares = shares
         self._outputs: list[tuple[str, str]] = []
+        self._running: list[RunningCommand] = []
+
+    @property
+    def running(self) -> list[RunningCommand]:
+        """Those that somebody waits for, the oldest first."""
+        return [*self._running]
+
+    @property
+    def background(self) -> list[RunningCommand]:
+        """What they left running."""
+        return [RunningCommand(job.command, 0.0, job.kill_now) for job in self._commands.jobs]
+
+    def began(self, running: RunningCommand) -> None:
+        self._running.append(running)
+
+    def ended(self, running: RunningCommand) -> None:
+        self._running.remove(running)
 
     def entry(self, line: str) -> UserCommand:
         """What is shown of a command."""

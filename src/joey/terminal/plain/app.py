@@ -208,7 +208,8 @@ class Plain:
         """The reply of a `/` command, or of `?`; None: the line is something else."""
         if line == "?":
             return _KEYS
-        return run_command(self, line) if is_for_the_terminal(line, self.session.services.commands()) else None
+        request, own = self._talk.request if self._talk is not None else None, self.session.services.commands()
+        return run_command(self, line) if is_for_the_terminal(line, own, request) else None
 
     async def _with_task(
         self, text: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle, Conversation], Awaitable[None]]

@@ -9,6 +9,8 @@
 A key answers only what is in view: while a request is covered, or the window too small for it (`out of view`), every
 key belongs to the input, and when it comes into view, it counts as shown from then on.
 
+A key that allows more than this once is held three times as long; Enter behind it answers at once.
+
 A request can appear while the user types, and a user who has read one may begin a sentence: neither the middle of a
 word nor its first letter is an answer. Nothing here knows of a screen; the clock is given.
 """
@@ -29,6 +31,8 @@ QUIET = 0.5
 """For how many seconds nothing must have been typed, and the request must have been in view, before a key answers."""
 HOLD = 0.35
 """How many seconds a key waits: a character after it makes both of them words."""
+_LASTING = 3
+"""How many times as long a key waits that allows more than this once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,12 @@ class KeyGate:
         """Whether a key answers now, with this text in the input."""
         shown = self.request is not None and self._in_view
         return shown and not text and self._clock() - self._quiet_since >= self.quiet
+
+    def hold_of(self, held: Held) -> float:
+        """How many seconds it waits."""
+        gives = held.choice.gives
+        lasts = isinstance(gives, Answer) and (gives.always or gives.profile == "edits")
+        return self.hold * _LASTING if lasts else self.hold
 
     def press(self, key: str, text: str) -> Given | Held | None:
         """What a key gives that is pressed with this text in the input. None: it is for the input.

@@ -38,6 +38,7 @@ from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import visible
+from joey.task.log import write_down
 from joey.terminal.attachments import ImageFile
 from joey.terminal.drawing import is_searched_in_part
 from joey.terminal.first_frame import TerminalSettings
@@ -108,6 +109,8 @@ class Interactive(WorkingApp):
         self._gate = gate or KeyGate()
         self._first = first
         self._stopped_at = -inf
+        self.failure = ""
+        """Why it had to end, in a line; empty if the user quit."""
 
     # The start
 
@@ -139,6 +142,8 @@ class Interactive(WorkingApp):
         driver = super()._build_driver(*args, **options)
         if isinstance(driver, LastingDriver):
             driver.own_settings = self._terminal_settings
+            driver.unread = lambda error: self.call_later(self.report, error)
+            driver.broken = lambda error: self.call_later(self._end_by_error, error)
         return driver
 
     def on_mount(self) -> None:
@@ -169,14 +174,18 @@ class Interactive(WorkingApp):
         text = message.text.strip()
         self.action_to_end()
         self.session.history.add(message.text)
-        commenting = self.query_one(RequestPanel).commenting
+        panel = self.query_one(RequestPanel)
+        commenting = panel.commenting
+        if not commenting and text in ("!", "!!"):
+            self._note("Nothing was sent: type a command behind the exclamation mark.")
+            return
         if not commenting and is_command(text):
-            self._command = self._run_users_command(text)
+            self._run_users_command(text)
             return
         if not commenting and (note := note_in(text)):
             self._add_note(note)
             return
-        if not commenting and is_for_the_terminal(text, self.session.services.commands()):
+        if not commenting and is_for_the_terminal(text, self.session.services.commands(), panel.request):
             self._note(run_command(self, text))
             self._show_status()
             return
@@ -266,6 +275,11 @@ class Interactive(WorkingApp):
         if closed:
             release_terminal()
         self.call_later(self.close, "the terminal was closed" if closed else f"ended by {number.name}")
+
+    def _end_by_error(self, error: Exception) -> None:
+        """Close in order where nobody can type any more; the draft is kept."""
+        self.failure = f"Joey had to close: {write_down(error, self.error_log)}."
+        self.close("the keyboard cannot be read any more")
 
     def run(self, *args: Any, **options: Any) -> None:
         """Run it; then leave the conversation on the terminal, where it can be scrolled to."""

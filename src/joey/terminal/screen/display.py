@@ -26,13 +26,13 @@ from joey.errors import JoeyError
 from joey.events import ApprovalRequested, CompletionRequested, Request
 from joey.system.place import NamedPlace
 from joey.system.visible import one_line
-from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
+from joey.terminal.activity import FRAMES_A_SECOND, IDLE, Activity, draw_activity
 from joey.terminal.attachments import Clipboard, ImageFile
 from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier, WindowTitle
 from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
-from joey.terminal.screen.look import ScreenLook, draw_attached
+from joey.terminal.screen.look import ScreenLook, background, draw_attached
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
@@ -90,8 +90,10 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self._files: Sequence[str] = ()
         self._looked_at = -inf
         self._clipboard_images = Clipboard()
-        self._activity = self._users_activity = IDLE
-        """What is being done, and what of it is a command of the user's own."""
+        self._activity = IDLE
+        """What the task does."""
+        self._received_at = 0.0
+        """When its last event came."""
 
     def _begin_to_show(self) -> None:
         """Once there is a screen: the look, and the timers."""
@@ -188,20 +190,34 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self._show_status()
 
     def _show_activity(self) -> None:
-        """The line that says what is being done. Its timer runs only while something is."""
+        """The line that says what is being done, and what Esc ends: what the task does, or the newest of the user's
+        own commands. Its timer runs only while something is."""
+        own, activity = self.session.own_commands, self._activity
+        if activity.is_idle and own:
+            newest = own.pop()
+            activity = Activity("running", f"running {one_line(newest.command)}", newest.since)
         for line in self.query("#activity").results(Static):
-            line.display = not self._activity.is_idle
-            if self._activity.is_idle:
+            line.display = not activity.is_idle
+            if activity.is_idle:
                 self._spinner.pause()
             else:
                 self._spinner.resume()
-                line.update(draw_activity(self._activity, self.clock(), max(10, self.size.width - 2)))
+                now, width = self.clock(), max(10, self.size.width - 2)
+                silent = now - self._received_at
+                line.update(draw_activity(activity, now, width, self._stops, beside=len(own), silent=silent))
+
+    @property
+    def _stops(self) -> str:
+        """What Esc does: the commands in the background end with the task that it interrupts."""
+        jobs = 0 if self._activity.is_idle else self.session.status.jobs
+        return f"Esc interrupts and ends {background(jobs)}" if jobs else "Esc to interrupt"
 
     def _count_jobs(self) -> None:
         for job in self.session.ended_jobs():
             self._touch(*self.transcript.job_ended(job))
         if self.session.count_jobs():
             self._show_status()
+            self._show_request()
         (self._counter.resume if self.session.status.jobs else self._counter.pause)()
 
     def _notifier(self) -> Notifier:
@@ -216,8 +232,9 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         at_end = self.query_one(TranscriptView).is_at_end
         denied = request is not None and self._is_denied_by_now(request)
         self.query_one(RequestPanel).show(
-            request, self.look, source=source, waiting=len(pending), at_end=at_end, denied=denied
-        )
+            request, self.look, source=source, waiting=len(pending), at_end=at_end, denied=denied,
+            jobs=self.session.status.jobs,
+        )  # fmt: skip
 
     def _is_denied_by_now(self, request: Request) -> bool:
         """Whether it is about a change, and the plan profile was chosen after it."""

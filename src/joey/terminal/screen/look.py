@@ -105,7 +105,9 @@ def _open_fence(text: str) -> str:
     return fences[-1] if len(fences) % 2 else ""
 
 
-def request_keys(request: Request, *, ready: bool, of_subtask: bool = False, short: bool = False) -> Text:
+def request_keys(
+    request: Request, *, ready: bool, of_subtask: bool = False, short: bool = False, jobs: int = 0
+) -> Text:
     """Which keys answer it, and what else does. Keys that do not work yet are not named; their place is kept.
     `short`: in one line, for a small window, which has no room to say what each allows."""
     if short and isinstance(request, ApprovalRequested):
@@ -116,7 +118,7 @@ def request_keys(request: Request, *, ready: bool, of_subtask: bool = False, sho
         together = Text("   ").join(text for text, length in drawn if length <= _SHORT)
         alone = [text for text, length in drawn if length > _SHORT]
         return Text("\n").join([together, *alone] if together.plain else alone)
-    return Text(_keys(request, of_subtask=of_subtask) if ready else "", "dim")
+    return Text(_keys(request, of_subtask=of_subtask, jobs=jobs) if ready else "", "dim")
 
 
 def _key(choice: Choice, *, ready: bool) -> Text:
@@ -149,13 +151,18 @@ def invitation(request: Request | None, *, of_subtask: bool = False) -> str:
             return "Guidance for the model"
 
 
-def _keys(request: Request, *, of_subtask: bool) -> str:
+def background(jobs: int) -> str:
+    """So many commands in the background."""
+    return f"{jobs} background command{'s' if jobs > 1 else ''}"
+
+
+def _keys(request: Request, *, of_subtask: bool, jobs: int) -> str:
     match request:
         case QuestionRequested():
             count = len(choices(request))
             return f"1-{count}, or ↑↓ and Enter, picks · or type an answer" if count else "type an answer"
         case CompletionRequested():
-            what = " the subtask's result" if of_subtask else ""
+            what = " the subtask's result" if of_subtask else f" and ends {background(jobs)}" if jobs else ""
             return f"Enter accepts{what} · or type what to change"
         case _:
             return "y continues, or tries again · n stops · or type a hint for the model"

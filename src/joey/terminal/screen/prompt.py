@@ -345,6 +345,7 @@ class Prompt(Survives, TextArea):
     # Images
 
     def on_paste(self, event: events.Paste) -> None:
+        self._intercept("paste", self.text)  # a key before it that was held is the beginning of what is typed
         images, chip = only_images(event.text, self._folder), self._pasted.chip_for(event.text)
         if images:
             self.attach(images)

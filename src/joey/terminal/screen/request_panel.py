@@ -117,6 +117,7 @@ class RequestPanel(Survives, Vertical):
         """Whether the last line of the request was in view."""
         self._is_laid_out = False
         """Whether the request has its rows by now. Until then, those of the one before it would be counted."""
+        self._jobs = 0
         self._denied = False
         """Whether the profile that is in force by now denies it, whatever the answer is."""
         self._parts: list[RenderableType] = []
@@ -211,10 +212,12 @@ class RequestPanel(Survives, Vertical):
         waiting: int = 1,
         at_end: bool = True,
         denied: bool = False,
+        jobs: int = 0,
     ) -> None:
         """Show this one of so many that wait; `source` is the subtask that it is about. `at_end`: the end of the
-        conversation is in view. `denied`: the plan profile was chosen since, and a yes would change nothing."""
-        self._source, self._look, self._denied = source, look, denied
+        conversation is in view. `denied`: the plan profile was chosen since, and a yes would change nothing.
+        So many `jobs` end with the task if its result is accepted."""
+        self._source, self._look, self._denied, self._jobs = source, look, denied, jobs
         self.border_title = Content(f"the first of {waiting} requests" if waiting > 1 else "")
         self.display = request is not None
         self.set_class(isinstance(request, CompletionRequested) and not is_plan(request), "ended")
@@ -310,7 +313,8 @@ class RequestPanel(Survives, Vertical):
             return Text(_DENIED if self.accepts_keys else "", "dim")
         if self.accepts_keys and not self.is_read:
             return self._read_on(request)
-        keys = request_keys(request, ready=self.accepts_keys, of_subtask=self._source is not None, short=self._is_small)
+        of_subtask, ready = self._source is not None, self.accepts_keys
+        keys = request_keys(request, ready=ready, of_subtask=of_subtask, short=self._is_small, jobs=self._jobs)
         hint = self._text_hint(request) if self._text and not self.has_class("ended") else ""
         return keys.append(f"\n{hint}" if keys.plain and hint else hint, "dim")
 
@@ -340,7 +344,7 @@ class RequestPanel(Survives, Vertical):
         held = self.gate.held
         given = None if self.commenting else self.gate.press(key, text)
         if isinstance(given, Held):
-            self.set_timer(self.gate.hold, lambda: self._give(self.gate.release(given)))
+            self.set_timer(self.gate.hold_of(given), lambda: self._give(self.gate.release(given)))
         elif given is not None:
             self._give(given)
         elif held is not None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from textual import work
 from textual.message import Message
-from textual.worker import Worker, WorkerError
+from textual.worker import Worker, WorkerError, get_current_worker
 
 from joey.commands import Answer, Cancel, Say, TakeBack
 from joey.errors import JoeyError
@@ -24,7 +24,6 @@ from joey.events import CompletionAnswered, Event, ProfileChanged, TaskFinished,
 from joey.frames import own_words
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
-from joey.system.visible import one_line
 from joey.task.task import TaskHandle
 from joey.terminal.activity import IDLE, Activity
 from joey.terminal.activity import after as activity_after
@@ -37,6 +36,7 @@ from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.session import Session
 from joey.terminal.slash import NOTHING_QUEUED
 from joey.terminal.transcript import Transcript
+from joey.terminal.users_commands import RunningCommand
 
 
 @dataclass
@@ -53,8 +53,6 @@ class WorkingApp(DisplayApp):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._worker: Worker[None] | None = None
-        self._command: Worker[None] | None = None
-        """A command of the user's own that runs."""
         self._early: list[Say] = []
         """Messages that were sent while the task was being opened."""
         self._profiles: Sequence[str] = ()
@@ -82,8 +80,9 @@ class WorkingApp(DisplayApp):
         if isinstance(event, TaskFinished) and task_id == self.session.choices.resume:
             self._keep_waiting()
         before = self._activity
-        now = activity_after(before, event, self.clock(), users_turn=bool(self.transcript.pending))
-        self._activity = self._users_activity if now.is_idle else now
+        self._received_at = self.clock()
+        now = activity_after(before, event, self._received_at, users_turn=bool(self.transcript.pending))
+        self._activity = now
         if (self._activity.kind, self._activity.what) != (before.kind, before.what):
             self._show_activity()
         if isinstance(event, CompletionAnswered):
@@ -165,7 +164,7 @@ class WorkingApp(DisplayApp):
             self._note(self.session.ended_with_it())
             self._keep_waiting()
             self.session.ended()
-            self._activity = self._users_activity
+            self._activity = IDLE
             self._show_activity()
             self._count_jobs()
 
@@ -279,8 +278,8 @@ class WorkingApp(DisplayApp):
         elif panel.commenting:
             self.query_one(Prompt).clear_to_history()
             panel.stop_commenting()
-        elif self._command is not None and self._command.is_running:
-            self._command.cancel()
+        elif self._activity.is_idle and (own := self.session.own_commands):
+            own[-1].stop()
         elif self.session.task is not None and not self.session.is_done:
             self._take_all_back()
             self.session.stop("interrupted by the user")
@@ -324,17 +323,14 @@ class WorkingApp(DisplayApp):
 
     @work(group="commands")
     async def _run_users_command(self, line: str) -> None:
-        entry = self.session.command_line.entry(line)
+        commands = self.session.command_line
+        entry = commands.entry(line)
         self._touch(self.transcript.add(entry))
-        running = Activity("running", f"running {one_line(entry.command)}", self.clock())
-        self._users_activity = running
-        if self._activity.is_idle:
-            self._activity = running
-            self._show_activity()
+        running = RunningCommand(entry.command, self.clock(), get_current_worker().cancel)
+        commands.began(running)
+        self._show_activity()
         try:
-            await self.session.command_line.run(entry, lambda _text: self._touch(entry))
+            await commands.run(entry, lambda _text: self._touch(entry))
         finally:
-            self._users_activity = IDLE if self._users_activity is running else self._users_activity
-            if self._activity is running:
-                self._activity = self._users_activity
-                self._show_activity()
+            commands.ended(running)
+            self._show_activity()
