@@ -691,6 +691,25 @@ def test_of_a_resumed_task_only_what_the_user_typed_is_shown_as_theirs() -> None
     assert [entry.text for entry in shown if isinstance(entry, UserText)] == ["Do it."]
 
 
+def test_a_result_that_a_message_came_before_is_shown_and_no_failure_now_and_later() -> None:
+    arguments = {"result": "I wrote **show.py**."}
+    overtaken = TextBlock(wording.HEAR_FIRST)
+    live = fold(
+        ToolCallFinished("d", "attempt_completion", {**arguments}),
+        UserMessageQueued("And a test."),
+        ToolRunFinished("d", "attempt_completion", ToolResult((overtaken,))),
+        TurnStarted(2),
+    )
+    later = entries_of(
+        [
+            Message("assistant", (ToolUseBlock("d", "attempt_completion", {**arguments}),)),
+            Message("user", (ToolResultBlock("d", (overtaken,)), TextBlock(wording.user_message("And a test.")))),
+        ]
+    )
+    for entries in (live.entries, later):
+        assert [*map(drawn, entries)] == ["✓ Result\n│ I wrote show.py.", "› And a test."]
+
+
 @pytest.mark.parametrize("edited", [True, False])
 def test_a_plan_that_was_accepted_is_no_failure_when_the_task_is_resumed(edited: bool) -> None:
     accepted = TextBlock(wording.plan_accepted("1. Look", edited=edited))

@@ -17,7 +17,7 @@ from joey import events
 from joey.effects import Todo
 from joey.frames import is_users_answer, own_words
 from joey.messages import Shown, ShownText, TextBlock, ToolResult
-from joey.task.wording import ACCEPTED, PLAN_ACCEPTED, PLAN_DECLINED, SHOWN, UNDECIDED, is_users_no
+from joey.task.wording import ACCEPTED, HEAR_FIRST, PLAN_ACCEPTED, PLAN_DECLINED, SHOWN, UNDECIDED, is_users_no
 from joey.terminal.notes import NoteKind, note_on, note_on_job
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
@@ -120,6 +120,9 @@ class Card(Entry):
     """The id of the subtask that made the call."""
     is_plan: bool = False
     """Whether the result that it reports is a plan, which is carried out once it is accepted."""
+    overtaken: bool = False
+    """Whether a message of the user's waited when it reported its result: the model reads that first, and nobody is
+    asked about the result."""
 
     @property
     def summary(self) -> str:
@@ -580,8 +583,9 @@ def settle(card: Card, result: ToolResult) -> None:
         is_plan = card.result.startswith(PLAN_ACCEPTED)
         declined = card.result.startswith(PLAN_DECLINED)
         accepted, card.is_plan = is_plan or card.result in (ACCEPTED, SHOWN), card.is_plan or is_plan or declined
+        card.overtaken = card.result == HEAR_FIRST
         card.status = DECLINED if declined else INTERRUPTED if card.result == UNDECIDED else card.status
-        card.state = "done" if seen or accepted or is_users_answer(card.result) else "failed"
+        card.state = "done" if seen or accepted or card.overtaken or is_users_answer(card.result) else "failed"
     else:
         left = any(map(card.display.left_running, own))
         card.state = "failed" if result.is_error or card.status else "background" if left else "done"
