@@ -573,6 +573,7 @@ def settle(card: Card, result: ToolResult) -> None:
     card.status = next(filter(None, map(card.display.failed, own)), "")
     if not card.status and result.exit is not None and result.exit.code:
         card.status = str(result.exit)
+    own.sort(key=lambda text: card.display.failed(text) is None)  # what failed first: a long result is folded
     card.shown, card.result = result.shown, "\n".join(own)
     if result.is_error and card.state != "running" and is_users_no(card.result):  # a tool that ran may say so itself
         card.status = DENIED
