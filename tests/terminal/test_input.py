@@ -127,13 +127,15 @@ async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_fi
         assert "image/png" in str(sent)
 
 
-async def test_a_image_that_cannot_be_sent_gives_the_words_back(tmp_path: Path) -> None:
-    app = terminal(tmp_path)
+async def test_words_that_name_what_is_no_image_are_sent_without_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done())
     (services(app).folder / "big.png").write_text("not a image")
     async with app.run_test() as pilot:
         await say(pilot, "see ./big.png")
-        await until(pilot, "is not an image that models accept")
-        assert app.query_one(Prompt).text == "see ./big.png"
+        await until(pilot, "Enter accepts")
+        screen = " ".join(on_screen(app).split())
+        assert "Not attached:" in screen and "is not an image that models accept" in screen
+        assert app.query_one(Prompt).text == "" and "see ./big.png" in str(services(app).kit.sent[-1])
 
 
 # What was sent before

@@ -99,9 +99,10 @@ async def test_what_was_allowed_is_listed_and_revoked_in_lines(tmp_path: Path) -
 async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project/big.png").write_text("not a image")
-    code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\n\n", done())
+    code, out, kit = await piped(tmp_path, "/resume nonsense\nlook at ./big.png\n\n", done())
     assert code == 0
-    assert "is not an image" in out and "there is no task 'nonsense'" in out and "✓ Result\n| All done." in out
+    assert "! Not attached:" in out and "is not an image" in out and "look at ./big.png" in str(kit.kit.sent[0])
+    assert "there is no task 'nonsense'" in out and "✓ Result\n| All done." in out
 
 
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:

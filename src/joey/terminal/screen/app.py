@@ -38,7 +38,7 @@ from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import visible
-from joey.terminal.attachments import ImageFile
+from joey.terminal.attachments import ImageFile, read_images
 from joey.terminal.drawing import is_searched_in_part
 from joey.terminal.first_frame import TerminalSettings
 from joey.terminal.screen.answering import KeyGate, answer_by_words
@@ -179,13 +179,10 @@ class Interactive(WorkingApp):
             self._note(run_command(self, text))
             self._show_status()
             return
-        try:
-            images = [self.session.services.image(each.path) for each in message.images]
-        except JoeyError as error:
-            self._note(str(error), "error")
-            self.query_one(Prompt).put(message.text)
-            return
-        self._say(with_names(text, message.images), images)
+        found = read_images(message.images, self.session.services.image)
+        self._say(with_names(text, message.images), found.images)
+        for line in found.not_attached:
+            self._note(line, "warning")
 
     def _say(self, text: str, images: Sequence[ImageBlock]) -> None:
         if self.session.closing:
