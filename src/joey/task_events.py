@@ -89,6 +89,15 @@ class UserMessageQueued:
 
 
 @dataclass(frozen=True, slots=True)
+class InputAttached:
+    """What the user's words name was attached for the model. `attached` are the names, each with its size; `missing`
+    are mentions that look like files and name nothing there is."""
+
+    attached: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessageTakenBack:
     """The last message that waited was taken back before the model read it."""
 
@@ -385,6 +394,7 @@ TaskEvent: TypeAlias = (
     | RequestDelayed
     | ModelChanged
     | UserMessageQueued
+    | InputAttached
     | UserMessageTakenBack
     | ToolRunStarted
     | ToolRunProgressed

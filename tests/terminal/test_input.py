@@ -9,8 +9,10 @@ from textual import events
 
 from joey.chunks import UsageChunk
 from joey.events import ContextShortened, UserMessageTakenBack
-from joey.messages import ImageBlock
+from joey.frames import framed
+from joey.messages import ImageBlock, Message, TextBlock
 from joey.terminal.attachments import images_in, only_images
+from joey.terminal.resumed import entries_of
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import History, Prompt
 from joey.terminal.session import KEPT, InputHistory
@@ -125,6 +127,27 @@ async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_fi
         sent = services(app).kit.sent[-1]
         assert "remember the milk" in str(sent)
         assert "image/png" in str(sent)
+
+
+async def test_what_a_message_brought_along_is_shown_and_so_is_a_file_that_is_not_there(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("1", "First."), done("2", "Second."))
+    (services(app).folder / "latin1.txt").write_bytes(b"caf\xe9\n")
+    (services(app).folder / "shot.png").write_bytes(PNG)
+    async with app.run_test() as pilot:
+        await say(pilot, "read @latin1.txt and @latn1.txt")
+        await until(pilot, "Enter accepts")
+        screen = on_screen(app)
+        assert "attached: latin1.txt (1 line)" in screen and "no file latn1.txt here" in screen
+        await say(pilot, "see ./shot.png and @shot.png, @someone")
+        await until(pilot, "Second.")
+        screen = on_screen(app)
+        assert screen.count("attached: image shot.png") == 2 and "someone here" not in screen
+
+
+async def test_what_a_message_brought_along_is_shown_when_the_task_is_resumed(tmp_path: Path) -> None:
+    blocks = TextBlock("read @a.txt"), TextBlock(framed("mentioned", "File: a.txt\n1 | x\n2 | y", name="@a.txt"))
+    shown = entries_of([Message("user", blocks)])
+    assert [getattr(entry, "text", "") for entry in shown] == ["read @a.txt", "attached: a.txt (2 lines)"]
 
 
 async def test_words_that_name_what_is_no_image_are_sent_without_it(tmp_path: Path) -> None:

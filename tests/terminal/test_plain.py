@@ -105,6 +105,13 @@ async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_pat
     assert "there is no task 'nonsense'" in out and "✓ Result\n| All done." in out
 
 
+async def test_lines_say_what_a_message_brought_along(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/a.txt").write_text("1\n2\n")
+    _, out, _ = await piped(tmp_path, "see @a.txt and @b.txt\n\n", done())
+    assert "attached: a.txt (2 lines)" in out and "There is no file b.txt here" in out
+
+
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202etxt\ud800"
     script = [reply(f"Hi {evil}", call("c", "execute_command", command=f"echo '{evil}'")), done("d", evil)]

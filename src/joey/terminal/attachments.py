@@ -26,6 +26,7 @@ from urllib.parse import unquote
 from joey.errors import JoeyError
 from joey.images.sizing import image_type
 from joey.messages import ImageBlock
+from joey.system.visible import one_line
 
 KINDS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _WORD = re.compile(r"""'[^'\n]+'|"[^"\n]+"|(?:\\.|[^\s'"\\])+""")
@@ -76,6 +77,11 @@ def read_images(named: Sequence[ImageFile], read: Callable[[Path], ImageBlock]) 
         except JoeyError as error:
             failed.append(f"Not attached: {error}.")
     return ReadImages(tuple(images), tuple(names), tuple(failed))
+
+
+def attached_line(found: ReadImages) -> str:
+    """What was attached, in a line; empty if nothing was."""
+    return f"attached: {', '.join(f'image {one_line(name)}' for name in found.names)}" if found.names else ""
 
 
 def _image(word: str, folder: Path, *, bare: bool) -> ImageFile | None:

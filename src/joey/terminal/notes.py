@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from joey import events
@@ -30,6 +31,8 @@ def note_on(event: events.Event) -> NoteParts | None:
             return _on_closed(event), "note"
         case events.ContextShortened():
             return _shortened(event), "note"
+        case events.InputAttached(attached, missing):
+            return _on_attached(attached, missing)
         case events.ContextKept(reason):
             return f"Not summarized: {reason}", "warning"
         case events.SandboxReported(level, _, message):
@@ -57,6 +60,13 @@ def note_on_job(job: Job) -> tuple[str, NoteKind]:
     """The line about a command that has ended in the background."""
     failed = job.exit is not None and job.exit.code
     return f"Ended in the background, {job.exit}: {one_line(job.command)}", "error" if failed else "note"
+
+
+def _on_attached(attached: Sequence[str], missing: Sequence[str]) -> NoteParts:
+    """What a message brought along, and what it names that is not there."""
+    lines = [f"attached: {one_line(', '.join(attached))}"] if attached else []
+    lines += [f"There is no file {one_line(name)} here; nothing was attached for @{one_line(name)}." for name in missing]
+    return "\n".join(lines), "warning" if missing else "note"
 
 
 def _on_request(event: events.Event) -> NoteParts | None:

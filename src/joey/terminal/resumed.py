@@ -26,6 +26,7 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from joey.prompts import attached_names
 from joey.task.completion import waiting_result
 from joey.task.wording import PLAN_ACCEPTED, PLAN_MODE, PLAN_MODE_OFF, typed_words, without_workspace
 from joey.terminal.notes import note_on
@@ -135,7 +136,9 @@ def entries_of(
             entries.append(ModelText(Growing(cut), is_open=False))
         entries += (between or {}).get(number, ())
         told, plans = plans, _plans_after(message, plans)
-        for block in message.content if message.role == "assistant" else without_workspace(message.content):
+        content = message.content if message.role == "assistant" else without_workspace(message.content)
+        attached = attached_names(content) if message.role == "user" else []
+        for block in content:
             match block:
                 case TextBlock(text) if message.role == "assistant":
                     entries.append(ModelText(Growing(text), is_open=False))
@@ -155,6 +158,8 @@ def entries_of(
                     entries.append(Note("[an image]"))
                 case _:
                     pass
+        if attached and (note := note_on(events.InputAttached(tuple(attached)))):
+            entries.append(Note(*note))
     if plan in cards:
         _undecided(cards[plan])
     for card in cards.values():

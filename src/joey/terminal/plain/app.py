@@ -38,7 +38,7 @@ from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import VisiblePieces, unfiltered, visible
 from joey.task.task import TaskHandle
-from joey.terminal.attachments import images_in, read_images
+from joey.terminal.attachments import attached_line, images_in, read_images
 from joey.terminal.notes import note_on_job
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.plain.margin import BAR, INDENT, Margin, behind
@@ -157,8 +157,8 @@ class Plain:
         elif text or self.session.enter_continues:
             named = [each for each in images_in(text, services.folder) if not each.mentioned]
             found = read_images(named, services.image)
-            for line in found.not_attached:
-                self._print(f"! {line}")
+            for line in filter(None, (attached_line(found), *(f"! {each}" for each in found.not_attached))):
+                self._print(line)
             text = self.session.for_the_model(text)
             await self._with_task(text, found.images, lambda task, talk: self._converse(task, talk, lines))
             for line in self._talk.unsent if self._talk else ():

@@ -38,7 +38,7 @@ from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import visible
-from joey.terminal.attachments import ImageFile, read_images
+from joey.terminal.attachments import ImageFile, attached_line, read_images
 from joey.terminal.drawing import is_searched_in_part
 from joey.terminal.first_frame import TerminalSettings
 from joey.terminal.screen.answering import KeyGate, answer_by_words
@@ -181,6 +181,7 @@ class Interactive(WorkingApp):
             return
         found = read_images(message.images, self.session.services.image)
         self._say(with_names(text, message.images), found.images)
+        self._note(attached_line(found))
         for line in found.not_attached:
             self._note(line, "warning")
 
