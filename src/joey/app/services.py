@@ -21,7 +21,7 @@ from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, o
 from joey.app.hooks import hooks_of, list_hooks
 from joey.app.journals import Journals
 from joey.app.left_open import LeftOpen, left_open, take_back
-from joey.app.model_choices import ModelChoice, model_choices
+from joey.app.model_choices import ModelChoice, model_choices, unlisted
 from joey.app.models import catalogue
 from joey.app.notes_for_later import NotePlan, add_note
 from joey.app.permissions import granted_in, revoke
@@ -336,6 +336,10 @@ class Services:
     def check_model(self, name: str) -> None:
         """Raises JoeyError if no task could begin with this model."""
         check_model(name, settings_in_force(self.folder, self._options.flags))
+
+    def unlisted_model(self, name: str) -> str:
+        """That the catalogue does not know a model, in a line; empty if it does, or cannot tell."""
+        return unlisted(settings_in_force(self.folder, self._options.flags), name)
 
     def keep_setting(self, name: str, value: str) -> None:
         """Write a setting to the user's file. UsageError for a value that it does not take."""

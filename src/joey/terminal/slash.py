@@ -178,7 +178,7 @@ def switch_model(front: Front, name: str) -> str:
     if front.busy:
         return _BUSY
     front.session.choose(model=name)
-    return f"The model is now {name}."
+    return f"The model is now {name}. {front.session.services.unlisted_model(name)}".rstrip()
 
 
 def _new(front: Front, _rest: str) -> str:
