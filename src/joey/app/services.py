@@ -221,9 +221,9 @@ class Services:
         self._options = replace(self._options, workspace=folder)
 
     def tasks(self) -> Sequence[TaskLine]:
-        """The tasks that people started: those of this folder first, and the newest first."""
+        """The tasks that people started: those of this folder first, and the one that was worked on last first."""
         entries = [entry for entry in self._store.entries() if not entry.parent_id]
-        entries.sort(key=lambda entry: not entry.works_in(self.folder))
+        entries.sort(key=lambda entry: (not entry.works_in(self.folder), -entry.changed))
         return [
             TaskLine(each.task_id, each.status, each.text, each.folder, each.changed, each.title) for each in entries
         ]

@@ -161,6 +161,7 @@ def _write(store: TaskStore, task_id: str, records: list[Record]) -> None:
 def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
     """Print the tasks that contain this text, or all."""
     entries = [entry for entry in store.entries() if entry.mentions(text)]
+    entries.sort(key=lambda entry: entry.changed, reverse=True)  # by the time that is shown
     if as_json:
         for entry in entries:
             print(json.dumps(_as_json(entry)))
