@@ -176,11 +176,12 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswered:
-    """Approval was given or refused, perhaps with a comment."""
+    """Approval was given or refused, perhaps with a comment. `unattended`: nobody was there to give it."""
 
     request_id: str
     approved: bool
     comment: str = ""
+    unattended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

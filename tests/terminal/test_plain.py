@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from joey.app.services import Choices
+from joey.task.wording import USER_DENIED
 from joey.terminal.plain.app import LineSource, Plain
 from joey.testing.script import Scripted, reply
 from process_kit import all_ended_in, running_in, until
@@ -43,7 +44,14 @@ async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: 
     code, out, services = await piped(tmp_path, "write it", WRITE, done())
     assert code == 0
     assert not (services.folder / "a.txt").exists()
-    assert "(no user to answer)" in out
+    assert "(no user to answer)" in out and "Nobody was there to approve it." in out
+    assert "› No" not in out and USER_DENIED not in out and USER_DENIED not in str(services.kit.sent)
+    assert "no user is there to approve it, so it is denied" in str(services.kit.sent[-1])
+
+
+async def test_lines_say_that_a_reply_was_empty(tmp_path: Path) -> None:
+    _, out, _ = await piped(tmp_path, "go\n\n", reply(""), done())
+    assert "The model's reply was empty." in out
 
 
 async def test_commands_work_while_a_request_waits(tmp_path: Path) -> None:

@@ -182,4 +182,4 @@ def _notification(request: Request) -> tuple[str, str]:
 def unattended(request: Request) -> Answer:
     """The careful answer, where nobody is there to give one: nothing is allowed, a question has no answer, and a result
     is taken as it is."""
-    return Answer(request.request_id, yes=isinstance(request, CompletionRequested))
+    return Answer(request.request_id, yes=isinstance(request, CompletionRequested), unattended=True)

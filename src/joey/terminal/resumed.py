@@ -210,8 +210,10 @@ def _typed(text: str) -> list[Entry]:
 def _users_command(text: str) -> list[Entry]:
     """One entry for each: no output can say that another begins (`joey.app.users_commands.as_printed`)."""
     found = _USERS_COMMANDS.search(whole_message(text))
-    starts = [*_USERS_COMMAND.finditer(found[1])] if found else []
-    ends = [*(each.start() for each in starts[1:]), len(found[1]) if found else 0]
+    if found is None:
+        return []
+    starts = [*_USERS_COMMAND.finditer(found[1])]
+    ends = [*(each.start() for each in starts[1:]), len(found[1])]
     return [_ran(each, each.string[each.end() : end]) for each, end in zip(starts, ends, strict=True)]
 
 

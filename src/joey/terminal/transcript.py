@@ -506,6 +506,10 @@ class Transcript:
                 self.pending.append((task_id, event))
                 plan = self._mark_plan(task_id) if _is_plan(event) else []
                 return [*plan, *self._set_waiting(task_id, event)]
+            case events.ApprovalAnswered(request_id, False, _, True):
+                cards = self._no_longer_waiting(task_id, request_id)
+                self._answered(task_id, request_id)
+                return [*cards, self.add(Note("Nobody was there to approve it.", "warning"))]
             case events.ApprovalAnswered(request_id, approved, comment):
                 cards = self._no_longer_waiting(task_id, request_id)
                 self._answered(task_id, request_id)

@@ -138,6 +138,7 @@ class Writer:
             case events.TurnFinished(number, usage, cost):
                 price = f", {money(cost)}" if cost else ""
                 self._after_reply = inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim")
+                self._write_entries(changed)  # that the reply was empty
                 if not self._reply:
                     self._settle_reply(event)
             case (
