@@ -53,7 +53,9 @@ def test_a_wrong_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "is not of the form provider/model; providers: anthropic" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "near"), [("anthropic/claude-sonnet-55", "anthropic/claude-sonnet-5-5"), ("anthropic/nope", "")])
+@pytest.mark.parametrize(
+    ("name", "near"), [("anthropic/claude-sonnet-55", "anthropic/claude-sonnet-5-5"), ("anthropic/nope", "")]
+)
 def test_a_model_that_the_catalogue_does_not_know_is_not_ready(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, near: str
 ) -> None:

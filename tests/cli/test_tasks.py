@@ -260,3 +260,12 @@ def test_no_tasks_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: C
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert main(["tasks"]) == 0
     assert "there are no tasks yet" in capsys.readouterr().err
+
+
+def test_an_export_replaces_no_file_unless_told_so(tasks: Path, tmp_path: Path, capsys: Captured) -> None:
+    there = tmp_path / "task.md"
+    there.write_text("mine")
+    assert main(["tasks", "export", OLD, str(there)]) == 2
+    assert "is there already" in capsys.readouterr().err and there.read_text() == "mine"
+    assert main(["tasks", "export", OLD, str(there), "--yes"]) == 0
+    assert "Paint the shed" in there.read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
 from textual import events
 
 from joey.chunks import UsageChunk
@@ -159,6 +160,25 @@ async def test_words_that_name_what_is_no_image_are_sent_without_it(tmp_path: Pa
         screen = " ".join(on_screen(app).split())
         assert "Not attached:" in screen and "is not an image that models accept" in screen
         assert app.query_one(Prompt).text == "" and "see ./big.png" in str(services(app).kit.sent[-1])
+
+
+async def test_the_menus_show_what_a_command_takes_and_no_file_that_no_mention_can_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = terminal(tmp_path)
+    folder = services(app).folder
+    monkeypatch.setattr(services(app), "commands", lambda: {"deploy": "Deploy it."})
+    monkeypatch.setattr(services(app), "command_hints", lambda: {"deploy": "TARGET"})
+    (folder / "one\ntwo.txt").touch()
+    (folder / "onetwo.txt").touch()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/deploy")
+        await pilot.press("backspace")
+        await until(pilot, "TARGET")
+        app.query_one(Prompt).text = ""
+        await pilot.press(*"@one")
+        await until(pilot, "@onetwo.txt")
+        assert "two.txt" not in on_screen(app).replace("@onetwo.txt", "")
 
 
 # What was sent before

@@ -260,3 +260,11 @@ def test_an_editor_is_told_that_the_changes_of_a_subtask_were_not_merged() -> No
         ),
     ]
     assert updates[-1]["status"] == "failed"
+
+
+def test_a_worktree_that_was_merged_and_removed_is_not_named(tmp_path: Path) -> None:
+    tree = SubtaskTree()
+    tree.note("root", SubtaskOpened("child-aaaa", "code", "n1", beside=True, worktree=str(tmp_path)))
+    assert f"in {tmp_path}" in tree.lines()[0]
+    tree.subtasks["child-aaaa"].worktree = str(tmp_path / "removed")
+    assert "removed" not in tree.lines()[0]

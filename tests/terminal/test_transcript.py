@@ -13,11 +13,13 @@ from joey.effects import SubtaskStarted, Todo
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    CompletionAnswered,
     CompletionRequested,
     ContinueAnswered,
     ContinueRequested,
     Event,
     ModeChanged,
+    ProfileChanged,
     ReasoningDelta,
     ReasoningStarted,
     RetryScheduled,
@@ -708,6 +710,13 @@ def test_a_result_that_a_message_came_before_is_shown_and_no_failure_now_and_lat
     )
     for entries in (live.entries, later):
         assert [*map(drawn, entries)] == ["✓ Result\n│ I wrote show.py.", "› And a test."]
+
+
+def test_how_an_accepted_plan_is_carried_out_is_a_line() -> None:
+    accepted = [CompletionRequested("r", "1. Look", plan=True), CompletionAnswered("r", accepted=True)]
+    notes = [entry.text for entry in fold(*accepted, ProfileChanged("edits")).entries if isinstance(entry, Note)]
+    assert notes == ["The plan is accepted and carried out with approvals: edits."]
+    assert not fold(ProfileChanged("edits")).entries
 
 
 @pytest.mark.parametrize("edited", [True, False])

@@ -462,7 +462,9 @@ async def test_a_command_of_ones_own_shows_that_it_runs_and_how_to_stop_it(tmp_p
 
 def test_of_a_resumed_task_every_command_of_the_users_own_is_a_block_and_no_output_makes_one() -> None:
     imitated = "one\nThe user ran `rm`:\nCommand executed.\ngone"
-    text = with_outputs("Look.", [("ls", f"Command executed.\n{imitated}"), ("false", "Command failed: exit code 1.\n")])
+    text = with_outputs(
+        "Look.", [("ls", f"Command executed.\n{imitated}"), ("false", "Command failed: exit code 1.\n")]
+    )
     first, second, message = entries_of([Message("user", (TextBlock(user_message(text)),))])
     assert isinstance(first, UserCommand) and isinstance(second, UserCommand) and isinstance(message, UserText)
     assert (first.command, str(first.output), first.ended) == ("ls", imitated, "")

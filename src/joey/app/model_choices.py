@@ -12,8 +12,8 @@ from datetime import date
 from joey.app.models import catalogue, kept_answers, local_servers
 from joey.config import Config
 from joey.providers import ENDPOINTS, LOCAL, Catalogue
-from joey.providers.local.weights import installed_models
 from joey.providers.catalogue import maker_of
+from joey.providers.local.weights import installed_models
 from joey.system.keyring import find_key
 
 _MAX_OF_A_SERVER = 200

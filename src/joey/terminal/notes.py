@@ -65,7 +65,9 @@ def note_on_job(job: Job) -> tuple[str, NoteKind]:
 def _on_attached(attached: Sequence[str], missing: Sequence[str]) -> NoteParts:
     """What a message brought along, and what it names that is not there."""
     lines = [f"attached: {one_line(', '.join(attached))}"] if attached else []
-    lines += [f"There is no file {one_line(name)} here; nothing was attached for @{one_line(name)}." for name in missing]
+    lines += [
+        f"There is no file {one_line(name)} here; nothing was attached for @{one_line(name)}." for name in missing
+    ]
     return "\n".join(lines), "warning" if missing else "note"
 
 

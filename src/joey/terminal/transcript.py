@@ -187,6 +187,8 @@ class Transcript:
         self._turn_began, self._turn_open = 0, False
         self._subtasks: set[str] = set()
         self._retry: Entry | None = None
+        self._accepted_plan = ""
+        """The task whose plan was accepted just now: how it is carried out is reported next."""
         self._aborted: dict[str, str] = {}
         """Why a task was stopped, as far as a line says so."""
 
@@ -519,8 +521,14 @@ class Transcript:
             case events.QuestionAnswered(request_id, text):
                 self._answered(task_id, request_id)
                 return [self.add(UserText(own_words(text)) if text else Note("Nobody answered.", "warning"))]
+            case events.ProfileChanged(profile) if self._accepted_plan == task_id:
+                self._accepted_plan = ""
+                return [self.add(Note(f"The plan is accepted and carried out with approvals: {profile}."))]
             case events.CompletionAnswered(request_id, _, words) | events.ContinueAnswered(request_id, _, words):
                 continues = isinstance(event, events.ContinueAnswered) and event.goes_on
+                answered = [each for task, each in self.pending if (task, each.request_id) == (task_id, request_id)]
+                accepts = isinstance(event, events.CompletionAnswered) and event.accepted
+                self._accepted_plan = task_id if accepts and any(map(_is_plan, answered)) else ""
                 stopped = self._noted_stop(task_id) if continues else []
                 self._answered(task_id, request_id)
                 return [*stopped, *([self.add(UserText(own_words(words)))] if words else [])]

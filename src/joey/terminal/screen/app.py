@@ -279,7 +279,13 @@ class Interactive(WorkingApp):
 
     def on_prompt_completing(self, message: Prompt.Completing) -> None:
         shown, menu = self.query_one("#completions", Static), message.menu
-        hints = command_hints(self.session.services.commands()) if menu.found[:1] and menu.found[0][0] == "/" else {}
+        hints: dict[str, str] = {}
+        if menu.found[:1] and menu.found[0][0] == "/":
+            services = self.session.services
+            hints = command_hints(services.commands())
+            hints |= {
+                f"/{name}": f"{what}  {hints.get(f'/{name}', '')}" for name, what in services.command_hints().items()
+            }
         shown.display = bool(menu.found)
         shown.update(draw_menu(menu, hints))
 
