@@ -713,7 +713,7 @@ def test_a_result_that_a_message_came_before_is_shown_and_no_failure_now_and_lat
 
 
 def test_how_an_accepted_plan_is_carried_out_is_a_line() -> None:
-    accepted = [CompletionRequested("r", "1. Look", plan=True), CompletionAnswered("r", accepted=True)]
+    accepted: list[Event] = [CompletionRequested("r", "1. Look", plan=True), CompletionAnswered("r", accepted=True)]
     notes = [entry.text for entry in fold(*accepted, ProfileChanged("edits")).entries if isinstance(entry, Note)]
     assert notes == ["The plan is accepted and carried out with approvals: edits."]
     assert not fold(ProfileChanged("edits")).entries

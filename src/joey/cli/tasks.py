@@ -99,7 +99,7 @@ def _export(text: str, to: list[str], *, overwrite: bool) -> None:
         print(text)
         return
     try:
-        with open(to[0], "w" if overwrite else "x", encoding="utf-8", errors="replace") as file:
+        with Path(to[0]).open("w" if overwrite else "x", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except FileExistsError:
         raise UsageError(f"{to[0]} is there already; name another file, or use --yes to replace it") from None

@@ -138,8 +138,8 @@ def _unknown(name: str, provider: str) -> str:
     providers = (*ENDPOINTS, LOCAL)
     if provider in providers or "/" not in name:
         full = Catalogue().near(name) if "/" not in name else None
-        meant = f" Did you mean {full}?" if full else ""
-        return f"{name!r} is not of the form provider/model; providers: {', '.join(providers)}.{meant}"
+        hint = f" Did you mean {full}?" if full else ""
+        return f"{name!r} is not of the form provider/model; providers: {', '.join(providers)}.{hint}"
     near = difflib.get_close_matches(provider, providers, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"there is no provider {provider!r}{hint} Providers: {', '.join(providers)}"

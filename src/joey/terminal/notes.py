@@ -31,8 +31,6 @@ def note_on(event: events.Event) -> NoteParts | None:
             return _on_closed(event), "note"
         case events.ContextShortened():
             return _shortened(event), "note"
-        case events.InputAttached(attached, missing):
-            return _on_attached(attached, missing)
         case events.ContextKept(reason):
             return f"Not summarized: {reason}", "warning"
         case events.SandboxReported(level, _, message):
@@ -72,8 +70,10 @@ def _on_attached(attached: Sequence[str], missing: Sequence[str]) -> NoteParts:
 
 
 def _on_request(event: events.Event) -> NoteParts | None:
-    """The line about a request that had to wait, or that another model answers."""
+    """The line about a request: what a message attached, that it had to wait, or that another model answers."""
     match event:
+        case events.InputAttached(attached, missing):
+            return _on_attached(attached, missing)
         case events.RetryScheduled(attempt, seconds, reason):
             return f"{reason.rstrip('.')}. Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
         case events.RequestDelayed(seconds):

@@ -8,10 +8,10 @@ last of its steps.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.text import Text
 
@@ -193,7 +193,7 @@ def _step(event: events.ToolRunStarted) -> str:
 
 def _line(subtask: Subtask) -> str:
     cost = f", {money(subtask.cost)}" if subtask.cost else ""
-    there = subtask.worktree and os.path.isdir(subtask.worktree)  # one that was merged is gone
+    there = subtask.worktree and Path(subtask.worktree).is_dir()  # one that was merged is gone
     where = f"  in {one_line(subtask.worktree)}" if there else ""
     what, model = subtask.outcome or subtask.doing, f"{one_line(subtask.model)}, " if subtask.model else ""
     return f"{subtask.label}  {what}  ({model}{turns(subtask.turns)}{cost})  {one_line(subtask.text)[:50]}{where}"
