@@ -77,7 +77,9 @@ class ScratchServices(Services):
         if choices.resume:
             yield resume_task(config, choices.resume, text=prompt, mode=choices.mode, images=images)
         else:
-            yield start_task(config, prompt, mode=choices.mode or "code", images=images)
+            mode = choices.mode or "code"
+            request = await config.hooks.expand_input(prompt, mode)
+            yield start_task(config, prompt, mode=mode, images=images, attached=request.attached)
 
     async def context(self, choices: Choices) -> ContextView:
         with closing(resume_task(self.kit.config, choices.resume or "")) as task:

@@ -46,6 +46,8 @@ class Answer:
     profile: str = ""
     """For a plan: it is accepted, and carried out with this profile of approvals. `text` is the plan as the user edited
     it, if they did."""
+    unattended: bool = False
+    """Nobody was there to answer: a no is not the user's."""
 
 
 @dataclass(frozen=True, slots=True)

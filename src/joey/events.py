@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from joey.task_events import FilesLeftBehind as FilesLeftBehind
     from joey.task_events import HookOutcome as HookOutcome
     from joey.task_events import HookReported as HookReported
+    from joey.task_events import InputAttached as InputAttached
     from joey.task_events import ModeChanged as ModeChanged
     from joey.task_events import ModelChanged as ModelChanged
     from joey.task_events import Outcome as Outcome

@@ -89,6 +89,15 @@ class UserMessageQueued:
 
 
 @dataclass(frozen=True, slots=True)
+class InputAttached:
+    """What the user's words name was attached for the model. `attached` are the names, each with its size; `missing`
+    are mentions that look like files and name nothing there is."""
+
+    attached: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessageTakenBack:
     """The last message that waited was taken back before the model read it."""
 
@@ -167,11 +176,12 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswered:
-    """Approval was given or refused, perhaps with a comment."""
+    """Approval was given or refused, perhaps with a comment. `unattended`: nobody was there to give it."""
 
     request_id: str
     approved: bool
     comment: str = ""
+    unattended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +402,7 @@ TaskEvent: TypeAlias = (
     | RequestDelayed
     | ModelChanged
     | UserMessageQueued
+    | InputAttached
     | UserMessageTakenBack
     | ToolRunStarted
     | ToolRunProgressed

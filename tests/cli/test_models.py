@@ -53,6 +53,33 @@ def test_a_wrong_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "is not of the form provider/model; providers: anthropic" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "near"), [("anthropic/claude-sonnet-55", "anthropic/claude-sonnet-5-5"), ("anthropic/nope", "")]
+)
+def test_a_model_that_the_catalogue_does_not_know_is_not_ready(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, near: str
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    assert main(["models", name]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith(f"{name}: unknown. The catalogue does not know {name}") and "ready" not in first
+    assert (f"did you mean {near}?" in first) is bool(near)
+
+
+def test_a_model_of_a_server_of_the_users_own_may_have_any_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    assert main(["models", "anthropic/nope"]) == 0
+    assert "unknown." not in capsys.readouterr().out.splitlines()[0]
+
+
+def test_a_model_without_its_provider_is_suggested_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "claude-sonnet-5-5"]) == 2
+    assert "Did you mean anthropic/claude-sonnet-5-5?" in capsys.readouterr().err
+
+
 def test_the_model_of_tasks_here_is_named_with_who_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

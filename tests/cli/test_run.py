@@ -69,7 +69,7 @@ class Runner:
         self,
         script: Iterable[Scripted],
         *args: str,
-        stdin: str = "",
+        stdin: str | bytes = "",
         provider: str = "anthropic",
         stop_after: Sequence[str] = (),
     ) -> Ran:
@@ -81,7 +81,7 @@ class Runner:
                 cwd=self.workspace, env=self.environment, stdin=-1, stdout=-1, stderr=-1,
             )  # fmt: skip
             assert process.stdin is not None
-            process.stdin.write(stdin.encode())
+            process.stdin.write(stdin.encode() if isinstance(stdin, str) else stdin)
             process.stdin.close()
             for words in stop_after:
                 await self._interrupt(process, words)
@@ -175,7 +175,20 @@ async def test_the_exit_code_tells_how_it_ended(
     ran = await joey(script, "Do it", *args)
     assert ran.code == code, ran.err
     assert ran.out == ("" if code else "It is 42.\n")
+    assert ("\nResume this task with: joey run --resume 2" in ran.err) is bool(code)
     assert "Traceback" not in ran.err
+
+
+async def test_a_refused_key_names_the_provider_its_address_and_its_variable(joey: Runner) -> None:
+    ran = await joey([Failure(401, "invalid x-api-key", "authentication_error")], "Do it")
+    words = " ".join(ran.err.split())
+    assert f"anthropic at {ran.server.anthropic_url} answered HTTP 401: invalid x-api-key. Check the API key" in words
+    assert "The key of anthropic is set in ANTHROPIC_API_KEY." in words
+
+
+async def test_piped_input_that_is_no_utf_8_is_read_as_a_file_is(joey: Runner) -> None:
+    ran = await joey([done()], "review this", stdin=b"latin \xe9\xff\n")
+    assert "latin \xe9\xff" in str(ran.server.requests) and "the piped input was read as Windows-1252" in ran.err
 
 
 async def test_ctrl_c_cancels_cleanly_and_the_task_can_be_resumed(joey: Runner) -> None:

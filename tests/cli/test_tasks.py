@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from joey.app.services import Services
+from joey.app.tasks import TaskOptions
 from joey.cli import main
 from joey.journal.journal import Journal, JournalError, held, read_journal
 from joey.journal.records import MessageAdded, Record, TaskEnded, TaskOpened, TurnEnded
 from joey.journal.replay import replay
+from joey.journal.store import TaskStore
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.usage import Usage
 
@@ -55,6 +58,16 @@ def test_the_list_has_the_newest_first(tasks: Path, tmp_path: Path, capsys: Capt
     assert folder == str(tmp_path)
     assert first.startswith(f"  {NEW}") and "open" in first and "Mow the lawn" in first
     assert second.startswith(f"  {OLD}") and "completed" in second
+
+
+def test_the_list_is_in_the_order_of_the_times_that_it_shows(tasks: Path, tmp_path: Path, capsys: Captured) -> None:
+    (tasks.parent / "tasks" / "order").write_text(f"{OLD}\n{NEW}\n")
+    with Journal(tasks / OLD / "journal.jsonl", clock=lambda: 1_767_300_000.0) as journal:
+        journal.append(TurnEnded(Usage(10, 1), 0.25))
+    assert main(["tasks"]) == 0
+    _folder, first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"  {OLD}") and second.startswith(f"  {NEW}")
+    assert [task.task_id for task in Services(TaskOptions(tmp_path), TaskStore(tasks)).tasks()] == [OLD, NEW]
 
 
 def test_the_list_has_this_folder_first_and_subtasks_below_their_task(
@@ -247,3 +260,12 @@ def test_no_tasks_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: C
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert main(["tasks"]) == 0
     assert "there are no tasks yet" in capsys.readouterr().err
+
+
+def test_an_export_replaces_no_file_unless_told_so(tasks: Path, tmp_path: Path, capsys: Captured) -> None:
+    there = tmp_path / "task.md"
+    there.write_text("mine")
+    assert main(["tasks", "export", OLD, str(there)]) == 2
+    assert "is there already" in capsys.readouterr().err and there.read_text() == "mine"
+    assert main(["tasks", "export", OLD, str(there), "--yes"]) == 0
+    assert "Paint the shed" in there.read_text()

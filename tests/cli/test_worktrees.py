@@ -43,7 +43,7 @@ async def test_the_changes_of_a_task_end_as_a_branch(joey: JoeyProcess, capsys: 
     joey.write("a.txt", "not committed\n")
     ran = await joey.run([WRITE, done()], "Change it", "--worktree", "fix", "--approve", "edits")
     assert ran.code == 0, ran.err
-    assert "on the branch joey/fix; `git merge joey/fix`" in ran.err
+    assert "on the branch joey/fix; `joey worktrees merge fix` takes them over" in ran.err
     assert "note: changes that are not committed are not in the worktree" in ran.err
     assert git(joey.workspace, "show", "joey/fix:a.txt") == "from the task"
     assert git(joey.workspace, "log", "-1", "--format=%s", "joey/fix") == "Change it"

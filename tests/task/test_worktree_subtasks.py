@@ -22,6 +22,7 @@ from joey.messages import ShownDiff, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import ModelRequest
 from joey.system.worktrees import Worktrees
 from joey.testing.script import Faults, Scripted, reply
+from joey.tools.builtin.new_task import NewTask
 from task_kit import Kit, call, done, yes
 
 
@@ -70,6 +71,12 @@ def results(kit: Kit) -> dict[str, str]:
     return {each.tool_use_id: "".join(getattr(part, "text", "") for part in each.content) for each in blocks}
 
 
+def last_blocks(kit: Kit) -> list[str]:
+    """The last block of each result."""
+    found = [block.content[-1] for block in kit.sent[-1].content if isinstance(block, ToolResultBlock)]
+    return [block.text for block in found if isinstance(block, TextBlock)]
+
+
 def worktrees(kit: Kit) -> Worktrees:
     assert kit.config.workspace.worktrees is not None
     return kit.config.workspace.worktrees
@@ -112,6 +119,7 @@ async def test_a_merge_is_approved_by_its_diff(kit: Callable[..., Kit]) -> None:
     assert "Merged" in merged and "Its changes were not merged." in kept and "not that one" in kept
     (left,) = worktrees(made).all()
     assert left.folder in kept and left.branch in kept and left.path.is_dir()
+    assert [*map(NewTask.display.failed, last_blocks(made))].count("changes were not merged") == 1
     assert git(made.workspace, "diff", "--name-only", "main", left.branch), "they are on the branch"
 
 

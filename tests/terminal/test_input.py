@@ -5,12 +5,15 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
 from textual import events
 
 from joey.chunks import UsageChunk
 from joey.events import ContextShortened, UserMessageTakenBack
-from joey.messages import ImageBlock
+from joey.frames import framed
+from joey.messages import ImageBlock, Message, TextBlock
 from joey.terminal.attachments import images_in, only_images
+from joey.terminal.resumed import entries_of
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import History, Prompt
 from joey.terminal.session import KEPT, InputHistory
@@ -127,13 +130,56 @@ async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_fi
         assert "image/png" in str(sent)
 
 
-async def test_a_image_that_cannot_be_sent_gives_the_words_back(tmp_path: Path) -> None:
-    app = terminal(tmp_path)
+async def test_what_came_with_a_message_is_shown_and_so_is_a_file_that_is_not_there(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("1", "First."), done("2", "Second."))
+    (services(app).folder / "latin1.txt").write_bytes(b"caf\xe9\n")
+    (services(app).folder / "shot.png").write_bytes(PNG)
+    async with app.run_test() as pilot:
+        await say(pilot, "read @latin1.txt and @latn1.txt")
+        await until(pilot, "Enter accepts")
+        screen = on_screen(app)
+        assert "attached: latin1.txt (1 line)" in screen and "no file latn1.txt here" in screen
+        await say(pilot, "see ./shot.png and @shot.png, @someone")
+        await until(pilot, "Second.")
+        screen = on_screen(app)
+        assert screen.count("attached: image shot.png") == 2 and "someone here" not in screen
+
+
+async def test_what_came_with_a_message_is_shown_when_the_task_is_resumed(tmp_path: Path) -> None:
+    blocks = TextBlock("read @a.txt"), TextBlock(framed("mentioned", "File: a.txt\n1 | x\n2 | y", name="@a.txt"))
+    shown = entries_of([Message("user", blocks)])
+    assert [getattr(entry, "text", "") for entry in shown] == ["read @a.txt", "attached: a.txt (2 lines)"]
+
+
+async def test_words_that_name_what_is_no_image_are_sent_without_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done())
     (services(app).folder / "big.png").write_text("not a image")
     async with app.run_test() as pilot:
         await say(pilot, "see ./big.png")
-        await until(pilot, "is not an image that models accept")
-        assert app.query_one(Prompt).text == "see ./big.png"
+        await until(pilot, "Enter accepts")
+        screen = " ".join(on_screen(app).split())
+        assert "Not attached:" in screen and "is not an image that models accept" in screen
+        assert app.query_one(Prompt).text == "" and "see ./big.png" in str(services(app).kit.sent[-1])
+
+
+async def test_the_menus_show_what_a_command_takes_and_no_file_that_no_mention_can_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = terminal(tmp_path)
+    folder = services(app).folder
+    monkeypatch.setattr(services(app), "commands", lambda: {"deploy": "Deploy it."})
+    monkeypatch.setattr(services(app), "command_hints", lambda: {"deploy": "TARGET"})
+    (folder / "one\ntwo.txt").touch()
+    (folder / "onetwo.txt").touch()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/deploy")
+        await pilot.press("backspace")
+        await until(pilot, "TARGET")
+        app.query_one(Prompt).text = ""
+        app._candidates("@")
+        while not (offered := [each for each in app._candidates("@") if "two.txt" in each]):
+            await pilot.pause(0.02)
+        assert offered == ["@onetwo.txt"]
 
 
 # What was sent before

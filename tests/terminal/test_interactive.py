@@ -938,6 +938,17 @@ async def test_what_ends_in_the_background_looks_as_it_ended(tmp_path: Path) -> 
             await pilot.pause(0.02)
 
 
+async def test_a_model_that_the_catalogue_does_not_know_is_taken_with_a_word_about_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        await command(pilot, "/model anthropic/claude-sonnet-55", "did you mean anthropic/claude-sonnet-5-5?")
+        assert app.session.status.model == "anthropic/claude-sonnet-55"
+
+
 async def test_another_model_can_be_chosen_where_the_task_has_stopped(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test() as pilot:

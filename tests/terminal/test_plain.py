@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from joey.app.services import Choices
+from joey.task.wording import USER_DENIED
 from joey.terminal.plain.app import LineSource, Plain
 from joey.testing.script import Scripted, reply
 from process_kit import all_ended_in, running_in, until
@@ -43,7 +44,14 @@ async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: 
     code, out, services = await piped(tmp_path, "write it", WRITE, done())
     assert code == 0
     assert not (services.folder / "a.txt").exists()
-    assert "(no user to answer)" in out
+    assert "(no user to answer)" in out and "Nobody was there to approve it." in out
+    assert "› No" not in out and USER_DENIED not in out and USER_DENIED not in str(services.kit.sent)
+    assert "no user is there to approve it, so it is denied" in str(services.kit.sent[-1])
+
+
+async def test_lines_say_that_a_reply_was_empty(tmp_path: Path) -> None:
+    _, out, _ = await piped(tmp_path, "go\n\n", reply(""), done())
+    assert "The model's reply was empty." in out
 
 
 async def test_commands_work_while_a_request_waits(tmp_path: Path) -> None:
@@ -99,9 +107,17 @@ async def test_what_was_allowed_is_listed_and_revoked_in_lines(tmp_path: Path) -
 async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project/big.png").write_text("not a image")
-    code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\n\n", done())
+    code, out, kit = await piped(tmp_path, "/resume nonsense\nlook at ./big.png\n\n", done())
     assert code == 0
-    assert "is not an image" in out and "there is no task 'nonsense'" in out and "✓ Result\n| All done." in out
+    assert "! Not attached:" in out and "is not an image" in out and "look at ./big.png" in str(kit.kit.sent[0])
+    assert "there is no task 'nonsense'" in out and "✓ Result\n| All done." in out
+
+
+async def test_lines_say_what_came_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/a.txt").write_text("1\n2\n")
+    _, out, _ = await piped(tmp_path, "see @a.txt and @b.txt\n\n", done())
+    assert "attached: a.txt (2 lines)" in out and "There is no file b.txt here" in out
 
 
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:

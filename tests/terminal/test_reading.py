@@ -472,10 +472,10 @@ async def test_what_is_laid_out_between_two_changes_does_not_keep_the_height_of_
         view.catch_up()
         await pilot.pause()
         shown = next(each for each in app.query(EntryView) if each.entry is reply)
-        asked = view.size, app.size, Fraction(view.size.width), Fraction(1)
+        requested = view.size, app.size, Fraction(view.size.width), Fraction(1)
         for words, height in (("a", 1), ("a reply\nof two lines", 2), ("a reply", 1)):
             shown.update(Text(words))  # others that are idle before this one have the screen laid out
-            assert shown._get_box_model(*asked).height == height
+            assert shown._get_box_model(*requested).height == height
 
 
 async def test_a_key_that_comes_while_the_screen_is_taken_down_is_no_error(tmp_path: Path) -> None:

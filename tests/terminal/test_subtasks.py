@@ -6,6 +6,8 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
+from joey.acp.client import Client
+from joey.acp.projection import Projection
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
@@ -26,15 +28,17 @@ from joey.events import (
     TurnFinished,
 )
 from joey.messages import TextBlock, ToolResult
+from joey.terminal.drawing import draw
 from joey.terminal.notes import note_on
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
 from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.look import ScreenLook
 from joey.terminal.status import Status, after, after_beside
 from joey.terminal.subtasks import SubtaskTree, draw_source, step_lines
 from joey.terminal.transcript import Card, Transcript
 from joey.usage import Usage
-from screen_kit import ScratchServices, until
+from screen_kit import ScratchServices, until, words
 
 ROOT = TaskStarted("Do it", "orchestrator", "m", "native")
 TWO: list[tuple[str, Event]] = [
@@ -215,3 +219,52 @@ def test_one_turn_is_not_several() -> None:
         "Subtask bbbb ended (1 turn).",
         "note",
     )
+
+
+KEPT = (
+    "Its changes were not merged. The user denied this call.\nThey are in the worktree /w/code-1, on the branch "
+    "joey/code-1; the user can merge them with `joey worktrees merge code-1`."
+)
+
+
+def test_a_subtask_whose_changes_were_not_merged_is_no_success_and_says_where_they_are() -> None:
+    report = "\n".join(f"line {number}" for number in range(30))
+    content = (TextBlock(f"Subtask 1 completed.\n\nResult:\n{report}"), TextBlock(KEPT))
+    events: list[Event] = [
+        ToolCallFinished("n1", "new_task", {"mode": "code", "message": "Left"}),
+        ToolRunStarted("n1", "new_task", "code, Left"),
+        ToolRunFinished("n1", "new_task", ToolResult(content)),
+    ]
+    transcript, out = Transcript(), io.StringIO()
+    writer = Writer(out)
+    for event in events:
+        transcript.apply("root", event)
+        writer.watch("root", event)
+    (card,) = transcript.entries
+    shown = words(draw(card, ScreenLook()))
+    for seen in (shown, out.getvalue()):
+        assert "✗" in seen and "✓" not in seen
+        seen = " ".join(seen.split())
+        assert "changes were not merged" in seen and "`joey worktrees merge code-1`" in seen and "line 1" in seen
+    assert "more lines (Ctrl+O" in " ".join(shown.split()) and "line 29" in out.getvalue()
+
+
+def test_an_editor_is_told_that_the_changes_of_a_subtask_were_not_merged() -> None:
+    projection = Projection("/p", Client())
+    updates = [
+        *projection.apply("root", ToolCallFinished("n1", "new_task", {"mode": "code", "message": "Left"})),
+        *projection.apply("root", ToolRunStarted("n1", "new_task", "code, Left")),
+        *projection.apply(
+            "root",
+            ToolRunFinished("n1", "new_task", ToolResult((TextBlock("Subtask 1 completed."), TextBlock(KEPT)))),
+        ),
+    ]
+    assert updates[-1]["status"] == "failed"
+
+
+def test_a_worktree_that_was_merged_and_removed_is_not_named(tmp_path: Path) -> None:
+    tree = SubtaskTree()
+    tree.note("root", SubtaskOpened("child-aaaa", "code", "n1", beside=True, worktree=str(tmp_path)))
+    assert f"in {tmp_path}" in tree.lines()[0]
+    tree.subtasks["child-aaaa"].worktree = str(tmp_path / "removed")
+    assert "removed" not in tree.lines()[0]

@@ -13,11 +13,13 @@ from joey.effects import SubtaskStarted, Todo
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    CompletionAnswered,
     CompletionRequested,
     ContinueAnswered,
     ContinueRequested,
     Event,
     ModeChanged,
+    ProfileChanged,
     ReasoningDelta,
     ReasoningStarted,
     RetryScheduled,
@@ -715,6 +717,32 @@ def test_of_a_resumed_task_only_what_the_user_typed_is_shown_as_theirs() -> None
     blocks = [*map(TextBlock, ours), TextBlock(wording.user_message("Do it."))]
     shown = entries_of([Message("user", tuple(blocks))])
     assert [entry.text for entry in shown if isinstance(entry, UserText)] == ["Do it."]
+
+
+def test_a_result_that_a_message_came_before_is_shown_and_no_failure_now_and_later() -> None:
+    arguments = {"result": "I wrote **show.py**."}
+    overtaken = TextBlock(wording.HEAR_FIRST)
+    live = fold(
+        ToolCallFinished("d", "attempt_completion", {**arguments}),
+        UserMessageQueued("And a test."),
+        ToolRunFinished("d", "attempt_completion", ToolResult((overtaken,))),
+        TurnStarted(2),
+    )
+    later = entries_of(
+        [
+            Message("assistant", (ToolUseBlock("d", "attempt_completion", {**arguments}),)),
+            Message("user", (ToolResultBlock("d", (overtaken,)), TextBlock(wording.user_message("And a test.")))),
+        ]
+    )
+    for entries in (live.entries, later):
+        assert [*map(drawn, entries)] == ["✓ Result\n│ I wrote show.py.", "› And a test."]
+
+
+def test_how_an_accepted_plan_is_carried_out_is_a_line() -> None:
+    accepted: list[Event] = [CompletionRequested("r", "1. Look", plan=True), CompletionAnswered("r", accepted=True)]
+    notes = [entry.text for entry in fold(*accepted, ProfileChanged("edits")).entries if isinstance(entry, Note)]
+    assert notes == ["The plan is accepted and carried out with approvals: edits."]
+    assert not fold(ProfileChanged("edits")).entries
 
 
 @pytest.mark.parametrize("edited", [True, False])

@@ -8,18 +8,22 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from joey.app.users_commands import with_outputs
 from joey.config.edit import set_value
 from joey.frames import framed, own_words
-from joey.messages import ImageBlock
+from joey.messages import ImageBlock, Message, TextBlock
 from joey.system.folders import user_folder
+from joey.task.wording import user_message
 from joey.terminal.attachments import NoClipboardImageError, paste_command, read_image
 from joey.terminal.fuzzy import ranked
+from joey.terminal.resumed import entries_of
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.editor import NoEditorError, edited, editor_command
 from joey.terminal.screen.menu import ROWS, Menu, draw_menu
 from joey.terminal.screen.pasted import Pasted
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.slash import command_hints, is_for_the_terminal
+from joey.terminal.transcript import UserCommand, UserText
 from joey.terminal.users_commands import is_command
 from screen_kit import ScratchServices, on_screen, say, until
 from task_kit import done
@@ -463,3 +467,15 @@ async def test_a_command_of_ones_own_shows_that_it_runs_and_how_to_stop_it(tmp_p
         assert "Esc to interrupt" in await until(pilot, "running sleep 60")
         await pilot.press("escape")
         await until(pilot, "running sleep 60", gone=True)
+
+
+def test_of_a_resumed_task_every_command_of_the_users_own_is_a_block_and_no_output_makes_one() -> None:
+    imitated = "one\nThe user ran `rm`:\nCommand executed.\ngone"
+    text = with_outputs(
+        "Look.", [("ls", f"Command executed.\n{imitated}"), ("false", "Command failed: exit code 1.\n")]
+    )
+    first, second, message = entries_of([Message("user", (TextBlock(user_message(text)),))])
+    assert isinstance(first, UserCommand) and isinstance(second, UserCommand) and isinstance(message, UserText)
+    assert (first.command, str(first.output), first.ended) == ("ls", imitated, "")
+    assert (second.command, second.state, second.ended) == ("false", "failed", "Command failed: exit code 1.")
+    assert message.text == "Look."

@@ -36,7 +36,7 @@ from joey.journal.markdown import as_markdown
 from joey.journal.replay import TaskState
 from joey.messages import Message, ShownText, TextBlock, ToolResult, ToolResultBlock
 from joey.task.opening import start_task
-from joey.task.wording import denied
+from joey.task.wording import HEAR_FIRST, denied
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
 from joey.testing.script import reply
@@ -45,9 +45,9 @@ from plain_kit import Screen
 from task_kit import Kit, call, changed, done
 
 
-def written(*events: Event) -> str:
+def written(*events: Event, results: bool = True) -> str:
     out = io.StringIO()
-    writer = Writer(out)
+    writer = Writer(out, results=results)
     for event in events:
         writer.watch("t", event)
     writer.close()
@@ -63,6 +63,17 @@ def test_the_words_of_a_no_are_written_without_the_tags_of_the_model() -> None:
     message = Message("user", (ToolResultBlock("c", (TextBlock(result),)),))
     document = as_markdown(TaskState(messages=[message]))
     assert "Not now,\nplease" in document and "feedback>" not in document
+
+
+@pytest.mark.parametrize("results", [True, False])
+def test_a_result_that_a_message_came_before_is_written_and_no_failure(results: bool) -> None:
+    lines = written(
+        *started("d", "attempt_completion", result="Two\nlines."),
+        ended("d", "attempt_completion", HEAR_FIRST),
+        results=results,
+    )
+    assert "✓ Result" in lines and "Two" in lines and "lines." in lines
+    assert "✗" not in lines and HEAR_FIRST not in lines
 
 
 def started(call_id: str, name: str, **arguments: object) -> tuple[Event, ...]:

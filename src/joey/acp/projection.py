@@ -27,7 +27,7 @@ from joey import events
 from joey.acp import updates
 from joey.acp.client import Client
 from joey.acp.updates import Content, Update
-from joey.messages import ImageBlock, ShownText, ToolResult
+from joey.messages import ImageBlock, ShownText, TextBlock, ToolResult
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
 from joey.tools.shell.colours import without_colours
@@ -338,7 +338,9 @@ class Projection:
                 yield from self._finish(call, result)
 
     def _finish(self, call: _Call, result: ToolResult) -> Iterator[Update]:
-        failed = result.is_error or any(map(call.display.failed, result.text.split("\n\n")))
+        texts = (block.text for block in result.content if isinstance(block, TextBlock))
+        parts = (part for text in texts for part in text.split("\n\n"))
+        failed = result.is_error or any(map(call.display.failed, parts))
         if call.drawn and not call.pieces:  # it is loaded, or all of its output came at the end
             shown = "".join(each.text for each in result.shown if isinstance(each, ShownText)) or result.text
             yield from self._progress(call, updates.shortened(shown))

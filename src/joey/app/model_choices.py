@@ -4,7 +4,7 @@ those installed here. What needs something first is not among them: `joey models
 from __future__ import annotations
 
 import importlib.util
-import re
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -12,11 +12,10 @@ from datetime import date
 from joey.app.models import catalogue, kept_answers, local_servers
 from joey.config import Config
 from joey.providers import ENDPOINTS, LOCAL, Catalogue
+from joey.providers.catalogue import maker_of
 from joey.providers.local.weights import installed_models
 from joey.system.keyring import find_key
 
-_MAKERS = ((re.compile(r"claude-"), "anthropic"), (re.compile(r"gpt-|o\d|codex"), "openai"))
-"""Who serves the models that are known by name."""
 _MAX_OF_A_SERVER = 200
 
 
@@ -35,9 +34,21 @@ def model_choices(config: Config) -> list[ModelChoice]:
     return [ModelChoice(name, _about(known, name, why)) for name, why in found.items()]
 
 
+def unlisted(config: Config, name: str) -> str:
+    """That the catalogue does not know a model of a provider whose models it knows, with the nearest name; empty where
+    nothing can be said: another server may have any model."""
+    known = catalogue(config)
+    provider = name.partition("/")[0]
+    address = config.base_url_for(name) or os.environ.get(f"{provider.upper()}_BASE_URL")
+    if provider not in {maker_of(bare) for bare in known.names} or address or known.lists(name):
+        return ""
+    near = known.near(name)
+    return f"The catalogue does not know {name}{f'; did you mean {near}?' if near else '.'}"
+
+
 def _usable(known: Catalogue) -> Iterator[tuple[str, str]]:
     for bare in known.names:
-        provider = next((name for pattern, name in _MAKERS if pattern.match(bare)), None)
+        provider = maker_of(bare)
         if provider is not None and _has_key(provider):
             yield f"{provider}/{bare}", f"{ENDPOINTS[provider].key_variable} is set"
     for provider, kept in kept_answers().items():

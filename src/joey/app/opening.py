@@ -9,7 +9,7 @@ from joey.app.sources import key_for
 from joey.config import Config
 from joey.errors import UsageError
 from joey.protocols import Protocol
-from joey.providers import LOCAL, Abilities, EngineOptions, Provider, ReasoningOptions, open_model
+from joey.providers import LOCAL, Abilities, EngineOptions, Provider, ReasoningOptions, check_address, open_model
 from joey.providers.catalogue import ModelFacts
 from joey.providers.fallback import FallbackProvider, OpenedModel
 from joey.task.config import FastModel
@@ -25,6 +25,8 @@ def open_with_fallbacks(name: str, config: Config) -> tuple[Provider, str]:
 
 def open_configured(name: str, config: Config) -> tuple[Provider, str]:
     """The model of this name, at the address and with the key that are configured for it."""
+    with located_at(config.settings["base_url"]):
+        check_address(config.base_url_for(name))
     with located_at(config.settings["model"]):
         return open_named(name, config)
 

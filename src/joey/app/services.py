@@ -22,7 +22,7 @@ from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, o
 from joey.app.hooks import hooks_of, list_hooks
 from joey.app.journals import Journals
 from joey.app.left_open import LeftOpen, left_open, take_back
-from joey.app.model_choices import ModelChoice, model_choices
+from joey.app.model_choices import ModelChoice, model_choices, unlisted
 from joey.app.models import catalogue
 from joey.app.notes_for_later import NotePlan, add_note
 from joey.app.permissions import granted_in, revoke
@@ -224,9 +224,9 @@ class Services:
         self._options = replace(self._options, workspace=folder)
 
     def tasks(self) -> Sequence[TaskLine]:
-        """The tasks that people started: those of this folder first, and the newest first."""
+        """The tasks that people started: those of this folder first, and the one that was worked on last first."""
         entries = [entry for entry in self._store.entries() if not entry.parent_id]
-        entries.sort(key=lambda entry: not entry.works_in(self.folder))
+        entries.sort(key=lambda entry: (not entry.works_in(self.folder), -entry.changed))
         return [
             TaskLine(each.task_id, each.status, each.text, each.folder, each.changed, each.title) for each in entries
         ]
@@ -350,6 +350,10 @@ class Services:
     def check_model(self, name: str) -> None:
         """Raises JoeyError if no task could begin with this model."""
         check_model(name, settings_in_force(self.folder, self._options.flags))
+
+    def unlisted_model(self, name: str) -> str:
+        """That the catalogue does not know a model, in a line; empty if it does, or cannot tell."""
+        return unlisted(settings_in_force(self.folder, self._options.flags), name)
 
     def keep_setting(self, name: str, value: str) -> None:
         """Write a setting to the user's file. UsageError for a value that it does not take."""

@@ -7,6 +7,7 @@ running in the background ends with the terminal.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,5 +83,14 @@ def with_outputs(text: str, outputs: list[tuple[str, str]]) -> str:
     """A message, and below it what the user's own commands printed: material, in which no mention counts."""
     if not outputs:
         return text
-    blocks = (f"The user ran `{command}`:\n{output}" for command, output in outputs)
+    blocks = (f"The user ran `{command}`:\n{_HEADING.sub(_BROKEN, output)}" for command, output in outputs)
     return f"{text}\n\n{framed('input', chr(10).join(blocks))}"
+
+
+_HEADING, _BROKEN = re.compile(r"(?m)^(?=\\*The user ran `)"), r"\\"
+_BROKEN_HEADING = re.compile(r"(?m)^\\(?=\\*The user ran `)")
+
+
+def as_printed(output: str) -> str:
+    """What a command printed: a line that would pass for the beginning of another is broken in a message."""
+    return _BROKEN_HEADING.sub("", output)

@@ -54,4 +54,6 @@ def left_in(folder: Path) -> str:
     where = f"the changes are in the worktree {quoted(worktree.folder)}"
     if status.uncommitted:
         return f"{where}, not committed yet; resume the task, or see `joey worktrees`"
-    return f"{where}, on the branch {worktree.branch}; `git merge {worktree.branch}` takes them over, {clean_up}"
+    return (
+        f"{where}, on the branch {worktree.branch}; `joey worktrees merge {worktree.name}` takes them over, {clean_up}"
+    )

@@ -174,7 +174,7 @@ def _run(args: list[str]) -> int:
     args = with_command(args)
     name = args[0]
     if name not in COMMANDS:
-        raise UsageError(_unknown(name))
+        raise UsageError(_unknown(name, args[1:]))
     parsed = command_parser(name).parse_args(args[1:])
     return int(importlib.import_module(f"joey.cli.{name}").run(parsed))
 
@@ -223,6 +223,9 @@ def with_command(args: list[str]) -> list[str]:
     return ["interactive", *args] if not args or args[0].startswith("-") or " " in args[0].strip() else args
 
 
+_QUOTE = 'quote a prompt of several words: joey "…"'
+
+
 def _with_hint(message: str, parser: argparse.ArgumentParser) -> str:
     """A complaint of argparse, with the option that was probably wanted, or where all of them are listed."""
     import difflib
@@ -230,7 +233,8 @@ def _with_hint(message: str, parser: argparse.ArgumentParser) -> str:
 
     unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
     if not unknown.startswith("--"):
-        return message
+        takes_prompt = parser.prog in ("joey run", "joey interactive") and message.startswith("unrecognized")
+        return f"{message}; {_QUOTE}" if takes_prompt else message
     known = re.findall(r"--[\w-]+", parser.format_help())
     near = [each for each in known if sorted(each) == sorted(unknown)]  # two letters swapped
     near = near or difflib.get_close_matches(unknown, known, n=1)
@@ -254,10 +258,14 @@ def _help() -> str:
     )
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str, rest: list[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, COMMANDS, n=1)
+    if name == "version":
+        near = ["--version"]
+    elif len(rest) > (1 if near else 0) and not any(each.startswith("-") for each in rest):
+        return f"unknown command {name!r}; {_QUOTE}"
     others = '`joey --help` lists the commands; a prompt of one word needs joey -p or joey -- "…"'
     hint = f"did you mean `joey {near[0]}`?" if near else others
     return f"unknown command {name!r}; {hint}"

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,9 +76,27 @@ def _set(workspace: Path, name: str, value: str) -> int:
     from joey.system.folders import user_folder
 
     path = user_folder() / FILE
-    understood = set_value(path, name, value, check=check_of(name, workspace))
+    try:
+        understood = set_value(path, name, value, check=check_of(name, workspace))
+    except UsageError as error:
+        if "must be a list of non-empty strings" not in str(error):
+            raise
+        raise UsageError(f"{error}; write it as '{json.dumps([value])}'") from None
     print(f"{name} = {_shown(understood)}  (in {path})")
+    held = _held_by(workspace, name, understood)
+    if held:
+        print(f"note: {held}", file=sys.stderr)
     return 0
+
+
+def _held_by(workspace: Path, name: str, written: Any) -> str:
+    """What counts more than the value that was written, if something does."""
+    from joey.app.sources import settings_in_force
+
+    setting = settings_in_force(workspace).settings.get(name)
+    if setting is None or setting.value == written or not setting.where:
+        return ""
+    return f"{setting.where} sets it to {_shown(setting.value)}, which counts more"
 
 
 def _unset(name: str) -> int:

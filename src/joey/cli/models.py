@@ -184,10 +184,13 @@ def _model(name: str) -> list[str]:
     provider, model = split_name(name)
     if provider == LOCAL:
         return _local_model(name, model)
+    from joey.app.model_choices import unlisted
     from joey.app.models import catalogue
 
     facts = catalogue(_settings()).facts(name)
-    return [f"{name}: {_state(ENDPOINTS[provider])}", *_described(facts), _calls(name)]
+    unknown = unlisted(_settings(), name)
+    state = f"unknown. {unknown}" if unknown else _state(ENDPOINTS[provider])
+    return [f"{name}: {state}", *_described(facts), _calls(name)]
 
 
 def _calls(name: str) -> str:

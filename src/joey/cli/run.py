@@ -22,6 +22,7 @@ import contextlib
 import select
 import sys
 from pathlib import Path
+from typing import TextIO
 
 from joey.app.running import EXIT_CODES, run_headless
 from joey.app.settings import notices
@@ -73,13 +74,15 @@ def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> i
     for warning in setup.servers.warnings:
         _report(f"warning: {warning}")
     denied = _DeniedCalls(_needed(printing_json(sys.stdout)) if as_json else _wanted(printing(sys.stderr)))
-    finished = asyncio.run(_finished(setup, prompt, denied.watch))
+    finished, how = asyncio.run(_finished(setup, prompt, denied.watch))
     if as_json and finished.outcome == "error":
         _report(f"joey: {finished.message}")
     if denied.names:
         _report(f"note: {denied}")
     if left := left_in(setup.workspace):
         _report(f"note: {left}")
+    if how:
+        _report(f"Resume this task with: {how}")
     if not as_json and finished.outcome == "completed":
         print(finished.message)
     return EXIT_CODES[finished.outcome]
@@ -139,14 +142,18 @@ class _DeniedCalls:
         return f"{count} denied and did nothing ({which}); --approve and --allow decide what may be done unattended"
 
 
-async def _finished(setup: TaskSetup, prompt: str, watch: Watcher) -> TaskFinished:
+async def _finished(setup: TaskSetup, prompt: str, watch: Watcher) -> tuple[TaskFinished, str]:
+    """How the task ended, and what resumes it if it is not complete."""
     async with open_task(setup, prompt, watch) as task:
         print_notices(task, setup, prompt)
         finished = await run_headless(task, seconds=setup.config.value("limits.timeout"))
         if task.config.servers is not None:
             for notice in task.config.servers.unavailable("it was still starting when the task ended"):
                 print(f"note: {notice}", file=sys.stderr)
-        return finished
+        if finished.outcome == "completed":
+            return finished, ""
+        words = ' "…"' if task.state.is_finished else ""
+        return finished, f"joey run --resume {task.id}{words}"
 
 
 async def run_attended(options: TaskOptions, prompt: str) -> int:
@@ -205,4 +212,21 @@ def _piped(*, wait: bool) -> str:
     if not ready:
         print(f"no piped input after {_PIPE_TIMEOUT:.0f} s; continuing without it", file=sys.stderr)
         return ""
-    return sys.stdin.read()
+    return _piped_text(sys.stdin)
+
+
+def _piped_text(source: TextIO) -> str:
+    """What is piped in, decoded as a file is; where it is no UTF-8, a line says what it was taken for."""
+    from joey.tools.textfile import NotTextError, read_text
+
+    if not hasattr(source, "buffer"):
+        return source.read()
+    data = source.buffer.read()
+    try:
+        found = read_text(data)
+    except NotTextError:
+        _report("note: the piped input is binary; bytes that are no text were replaced")
+        return data.decode("utf-8", "replace")
+    if not found.is_plain:
+        _report(f"note: the piped input was read as {found.encoding_name}")
+    return found.text

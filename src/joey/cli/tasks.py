@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turn", type=int, metavar="N", help="with fork: how many turns to keep")
     parser.add_argument("--model", metavar="PROVIDER/MODEL", default="", help="with import: the model to continue with")
     parser.add_argument("--html", action="store_true", help="with export: a page in one file, as `joey web` shows it")
-    parser.add_argument("--yes", "-y", action="store_true", help="with delete: do not ask")
+    parser.add_argument("--yes", "-y", action="store_true", help="with delete: do not ask; with export: replace a file")
     parser.add_argument("--json", action="store_true", help="with list and search: one JSON object per line")
 
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.action == "context":
         _show_context(entry)
     elif args.action == "export":
-        _export(_page(store, entry) if args.html else as_markdown(entry.state), args.what[1:])
+        _export(_page(store, entry) if args.html else as_markdown(entry.state), args.what[1:], overwrite=args.yes)
     elif args.action == "repair":
         _repair(store, entry)
     else:
@@ -94,12 +94,15 @@ def _page(store: TaskStore, entry: TaskEntry) -> str:
     return export_page(store, entry.task_id)
 
 
-def _export(text: str, to: list[str]) -> None:
+def _export(text: str, to: list[str], *, overwrite: bool) -> None:
     if to in ([], ["-"]):
         print(text)
         return
     try:
-        Path(to[0]).write_text(text, encoding="utf-8", errors="replace")
+        with Path(to[0]).open("w" if overwrite else "x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{to[0]} is there already; name another file, or use --yes to replace it") from None
     except OSError as error:
         raise UsageError(f"cannot write {to[0]}: {error.strerror}") from None
     print(f"wrote {to[0]}")
@@ -161,6 +164,7 @@ def _write(store: TaskStore, task_id: str, records: list[Record]) -> None:
 def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
     """Print the tasks that contain this text, or all."""
     entries = [entry for entry in store.entries() if entry.mentions(text)]
+    entries.sort(key=lambda entry: entry.changed, reverse=True)  # by the time that is shown
     if as_json:
         for entry in entries:
             print(json.dumps(_as_json(entry)))

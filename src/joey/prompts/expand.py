@@ -16,12 +16,13 @@ Words that name nothing there is stay words; a file that may not be shown is att
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from joey.frames import framed
+from joey.frames import framed, original
 from joey.messages import ImageBlock, ResultBlock, TextBlock
 from joey.prompts.library import Library
 from joey.system.filenames import quoted
@@ -142,3 +143,45 @@ def _around(mention: str, content: tuple[ResultBlock, ...]) -> list[ResultBlock]
     words = "\n".join(block.text for block in content if isinstance(block, TextBlock))
     images = [block for block in content if isinstance(block, ImageBlock)]
     return [TextBlock(framed("mentioned", words, name=mention)), *images]
+
+
+# What it brought, for the person who typed it
+
+_MENTIONED = re.compile(r'<mentioned name="([^"\n]*)">\n(.*)\n</mentioned>\Z', re.DOTALL)
+
+
+def attached_names(content: Sequence[object]) -> list[str]:
+    """What mentions attached to a message, each with its size: `latin1.txt (1 line)`, `image a.png`."""
+    names: list[str] = []
+    for block, following in zip(content, (*content[1:], None), strict=False):
+        found = _MENTIONED.match(block.text) if isinstance(block, TextBlock) else None
+        if found is not None:
+            name = html.unescape(found[1]).removeprefix("@")
+            is_image = isinstance(following, ImageBlock)
+            names.append(f"image {name}" if is_image else f"{name} ({_size(original(found[2]))})")
+    return names
+
+
+def _size(text: str) -> str:
+    """How much it is; of what could not be shown, why."""
+    lines = text.removesuffix("\n").split("\n")
+    if problem := next((line for line in lines[:2] if line.startswith(("Not shown: ", "Error: "))), ""):
+        return problem.rstrip(".")
+    lines = [line for line in lines if re.match(r" *\d+ \| ", line)] or lines
+    return "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+
+
+def missing_mentions(text: str, attached: Sequence[object]) -> list[str]:
+    """Mentions that look like files and brought nothing: they are mistyped, or no mentions at all."""
+    found = {block.text.partition("\n")[0] for block in attached if isinstance(block, TextBlock)}
+    mentions = [match for match in _MENTION.finditer(text.partition(PIPED)[0]) if _is_file_like(match["path"] or "")]
+    names = [match[0] for match in mentions if _heading(match[0]) not in found]
+    return [name.removeprefix("@") for name in dict.fromkeys(names)]
+
+
+def _heading(mention: str) -> str:
+    return framed("mentioned", "", name=mention).partition("\n")[0]
+
+
+def _is_file_like(path: str) -> bool:
+    return "." in path.strip(".") or "/" in path.strip("/")

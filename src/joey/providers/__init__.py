@@ -88,8 +88,7 @@ def open_model(
     provider, model = split_name(name)
     endpoint = ENDPOINTS.get(provider, _LOCAL)
     address = base_url or os.environ.get(endpoint.base_url_variable or "") or endpoint.base_url
-    if address and not is_address(address):
-        raise UsageError(f"{address!r} is no address of a server; write it whole, such as http://localhost:8080/v1")
+    check_address(address)
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
         raise MissingKeyError(f"no API key for {provider}; set {endpoint.key_variable}")
     if api is not None:
@@ -99,6 +98,12 @@ def open_model(
     )
     opened: Provider = importlib.import_module(module_for(api or endpoint.wire, address)).connect(connection)
     return opened, model
+
+
+def check_address(address: str | None) -> None:
+    """Raises UsageError for what is no address of a server."""
+    if address and not is_address(address):
+        raise UsageError(f"{address!r} is no address of a server; write it whole, such as http://localhost:8080/v1")
 
 
 def _for_api(api: Api, endpoint: Endpoint, address: str | None) -> str | None:
@@ -132,7 +137,9 @@ def split_name(name: str) -> tuple[str, str]:
 def _unknown(name: str, provider: str) -> str:
     providers = (*ENDPOINTS, LOCAL)
     if provider in providers or "/" not in name:
-        return f"{name!r} is not of the form provider/model; providers: {', '.join(providers)}"
+        full = Catalogue().near(name) if "/" not in name else None
+        hint = f" Did you mean {full}?" if full else ""
+        return f"{name!r} is not of the form provider/model; providers: {', '.join(providers)}.{hint}"
     near = difflib.get_close_matches(provider, providers, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"there is no provider {provider!r}{hint} Providers: {', '.join(providers)}"

@@ -8,6 +8,7 @@ is taken for a usual one.
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -118,6 +119,14 @@ _REGION = re.compile(r"^((us|eu|apac|global|jp|au)\.)?(anthropic|openai|deepseek
 """How Bedrock writes vendors in front of models."""
 
 
+_MAKERS = ((re.compile(r"claude-"), "anthropic"), (re.compile(r"gpt-|o\d|codex"), "openai"))
+
+
+def maker_of(bare: str) -> str | None:
+    """Who serves a model that is known by its name."""
+    return next((provider for pattern, provider in _MAKERS if pattern.match(bare)), None)
+
+
 class Catalogue:
     """Facts by model. `layers` come over the shipped data, each a table of entries by name; the last counts most."""
 
@@ -137,6 +146,17 @@ class Catalogue:
                 merged |= {**entry, "source": [*merged.get("source", ()), *entry.get("source", ())]}
             self._found[model] = _facts(merged)
         return self._found[model]
+
+    def lists(self, model: str) -> bool:
+        """Whether a model has an entry of its own, and is not only of a family."""
+        tables = (_data()["models"], *self._layers)
+        return any(name in table for name in _names(model) for table in tables)
+
+    def near(self, model: str) -> str | None:
+        """The model with an entry of its own whose name is nearest, with its provider."""
+        near = difflib.get_close_matches(model.rpartition("/")[2], self.names, n=1)
+        provider = maker_of(near[0]) if near else None
+        return f"{provider}/{near[0]}" if provider else None
 
     @property
     def names(self) -> tuple[str, ...]:

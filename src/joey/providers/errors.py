@@ -68,6 +68,15 @@ class AuthError(ProviderError):
 
     advice = "Check the API key and the account."
 
+    def of_provider(self, provider: str, address: str, variable: str) -> Self:
+        """The same, with the provider and the server whose key it is, and where that is set."""
+        if self.status is not None and self.reason == self.words:
+            where = f"{provider} at {address}" if address else provider
+            key = f" The key of {provider} is set in {variable}." if variable else ""
+            head = f"{where} answered HTTP {self.status}"
+            self.args, self.reason = (f"{head}: {self}{key}",), f"{head}: {self.words}"
+        return self
+
 
 class MissingKeyError(AuthError):
     """No key is set, so nothing was sent."""

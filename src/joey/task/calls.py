@@ -174,7 +174,8 @@ async def approve(judged: Judged, ask: AskForApproval, rules: Callable[[], Rules
     if not judged.verdict.allowed:
         answer = await ask(judged)
         if not answer.yes:
-            return Refused(failed(denied("", answer.text)), denied=True, comment=answer.text)
+            reason = judged.verdict.unattended().reason if answer.unattended else ""
+            return Refused(failed(denied(reason, answer.text)), denied=True, comment=answer.text)
         if refused := _refused_by_now(judged, answer.text, rules()) or _moved_by_now(judged, answer.text, rules()):
             return refused
         approved = Approved(judged, by_user=True, comment=answer.text)

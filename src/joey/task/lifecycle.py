@@ -20,6 +20,7 @@ from joey.messages import Block
 from joey.task.config import Model, Suspended
 from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
+from joey.task.requests import report_attached
 from joey.task.window import Window
 from joey.tools.base import ToolMemory
 
@@ -117,6 +118,8 @@ class Lifecycle:
         self._log.emit(TaskStarted(opened.text, state.mode, name, opened.protocol, opened.parent_id, resumed, tokens))
         if state.todos and not resumed:  # those it was given
             self._log.emit(TodosChanged(state.todos))
+        if not resumed and opened.parent_id is None:  # the words of a subtask are its task's
+            report_attached(self._log, opened.text, opened.attached)
         for text in self._waiting:
             self._log.emit(UserMessageQueued(text))
 

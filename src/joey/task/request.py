@@ -19,7 +19,8 @@ from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import ModelRequest
 from joey.providers.encoding.memo import Memo
-from joey.providers.errors import ProviderError, RateLimitError
+from joey.providers.endpoints import ENDPOINTS
+from joey.providers.errors import AuthError, ProviderError, RateLimitError
 from joey.providers.retry import Retry, with_retries
 from joey.task.config import TaskConfig
 from joey.task.history import HistoryEncoder
@@ -111,6 +112,11 @@ async def persist(attempt: Callable[[], Awaitable[T]], config: TaskConfig, log: 
             return await with_retries(attempt, policy=policy, on_retry=report)
         except ProviderError as error:
             other = provider.fall_back(error)
+            if isinstance(error, AuthError):
+                name = config.model.full_name.partition("/")[0]
+                endpoint = ENDPOINTS.get(name)
+                address = config.model.base_url or (endpoint.base_url if endpoint else "") or ""
+                error.of_provider(name, address, endpoint.key_variable if endpoint else "")
             if other is None:
                 raise
             log.emit(ModelChanged(other, error.reason))

@@ -8,7 +8,7 @@ request, and is never taken for a yes. Where the model has nothing more to do, a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from joey.commands import Answer, Say
@@ -17,13 +17,15 @@ from joey.events import (
     CompletionRequested,
     ContinueAnswered,
     ContinueRequested,
+    InputAttached,
     QuestionRequested,
     Request,
     UserMessageQueued,
     UserMessageTakenBack,
 )
 from joey.journal.records import UserSaid, UserTookBack
-from joey.messages import ResultBlock, TextBlock
+from joey.messages import Block, ResultBlock, TextBlock
+from joey.prompts import attached_names, missing_mentions
 from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
@@ -148,12 +150,20 @@ class Requests:
             return ()
         modes = self._config.modes
         expanded = await self._config.hooks.expand_input(typed, self._config.mode(self._log.state.mode).slug)
+        report_attached(self._log, typed, expanded.attached)
         if expanded.mode is None:
             return expanded.attached
         if expanded.mode not in modes:
             return (*expanded.attached, TextBlock(wording.no_such_mode(expanded.mode, modes)))
         self._log.change_mode(expanded.mode, "a slash command asks for it")
         return expanded.attached
+
+
+def report_attached(log: TaskLog, typed: str, attached: Sequence[Block]) -> None:
+    """Tell the user what their words brought along, and which mention names nothing."""
+    names, missing = attached_names(attached), missing_mentions(typed, attached)
+    if names or missing:
+        log.emit(InputAttached(tuple(names), tuple(missing)))
 
 
 def _notification(request: Request) -> tuple[str, str]:
@@ -172,4 +182,4 @@ def _notification(request: Request) -> tuple[str, str]:
 def unattended(request: Request) -> Answer:
     """The careful answer, where nobody is there to give one: nothing is allowed, a question has no answer, and a result
     is taken as it is."""
-    return Answer(request.request_id, yes=isinstance(request, CompletionRequested))
+    return Answer(request.request_id, yes=isinstance(request, CompletionRequested), unattended=True)

@@ -189,7 +189,7 @@ class ToolRunner:
             request_id, call.call_id, call.name, call.arguments, reason, shown, always, toolbox.permissions.scopes
         )
         answer = await self._requests.ask(request)
-        self._log.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
+        self._log.emit(ApprovalAnswered(request_id, answer.yes, answer.text, answer.unattended))
         if answer.yes and answer.always:
             toolbox.permissions.grant(lasting, answer.scope)
         return answer

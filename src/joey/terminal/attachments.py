@@ -25,6 +25,8 @@ from urllib.parse import unquote
 
 from joey.errors import JoeyError
 from joey.images.sizing import image_type
+from joey.messages import ImageBlock
+from joey.system.visible import one_line
 
 KINDS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _WORD = re.compile(r"""'[^'\n]+'|"[^"\n]+"|(?:\\.|[^\s'"\\])+""")
@@ -54,6 +56,32 @@ def only_images(text: str, folder: Path) -> list[ImageFile]:
     words = [match[0] for match in _WORD.finditer(text)]
     found = [_image(word, folder, bare=True) for word in words]
     return list(dict.fromkeys(each for each in found if each and not each.mentioned)) if all(found) else []
+
+
+@dataclass(frozen=True, slots=True)
+class ReadImages:
+    """What a message brings along: images, the names of their files, and a line for each that is none."""
+
+    images: tuple[ImageBlock, ...] = ()
+    names: tuple[str, ...] = ()
+    not_attached: tuple[str, ...] = ()
+
+
+def read_images(named: Sequence[ImageFile], read: Callable[[Path], ImageBlock]) -> ReadImages:
+    """The images of a message. One that cannot be read does not keep the words back: they are sent without it."""
+    images, names, failed = list[ImageBlock](), list[str](), list[str]()
+    for each in named:
+        try:
+            images.append(read(each.path))
+            names.append(each.path.name)
+        except JoeyError as error:
+            failed.append(f"Not attached: {error}.")
+    return ReadImages(tuple(images), tuple(names), tuple(failed))
+
+
+def attached_line(found: ReadImages) -> str:
+    """What was attached, in a line; empty if nothing was."""
+    return f"attached: {', '.join(f'image {one_line(name)}' for name in found.names)}" if found.names else ""
 
 
 def _image(word: str, folder: Path, *, bare: bool) -> ImageFile | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from joey import events
@@ -59,9 +60,20 @@ def note_on_job(job: Job) -> tuple[str, NoteKind]:
     return f"Ended in the background, {job.exit}: {one_line(job.command)}", "error" if failed else "note"
 
 
+def _on_attached(attached: Sequence[str], missing: Sequence[str]) -> NoteParts:
+    """What a message brought along, and what it names that is not there."""
+    lines = [f"attached: {one_line(', '.join(attached))}"] if attached else []
+    lines += [
+        f"There is no file {one_line(name)} here; nothing was attached for @{one_line(name)}." for name in missing
+    ]
+    return "\n".join(lines), "warning" if missing else "note"
+
+
 def _on_request(event: events.Event) -> NoteParts | None:
-    """The line about a request that had to wait, or that another model answers."""
+    """The line about a request: what a message attached, that it had to wait, or that another model answers."""
     match event:
+        case events.InputAttached(attached, missing):
+            return _on_attached(attached, missing)
         case events.RetryScheduled(attempt, seconds, reason):
             return f"{reason.rstrip('.')}. Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
         case events.RequestDelayed(seconds):

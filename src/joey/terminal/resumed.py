@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from joey import events
+from joey.app.users_commands import as_printed
 from joey.frames import is_users_answer, original, own_words, users_words, whole_message
 from joey.journal import records
 from joey.journal.replay import replay, shown_results
@@ -26,6 +27,7 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from joey.prompts import attached_names
 from joey.task.completion import waiting_result
 from joey.task.wording import PLAN_ACCEPTED, PLAN_MODE, PLAN_MODE_OFF, typed_words, without_workspace
 from joey.terminal.notes import note_on
@@ -48,8 +50,10 @@ from joey.terminal.transcript import (
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display
 
-_USERS_COMMAND = re.compile(r"\n\n<input>\nThe user ran `([^\n]*)`:\n([^\n]*)\n(.*)\n</input>\Z", re.DOTALL)
-"""What a command of the user's own printed, below their next message (`joey.app.users_commands.with_outputs`)."""
+_USERS_COMMANDS = re.compile(r"\n\n<input>\n(The user ran `.*)\n</input>\Z", re.DOTALL)
+"""What commands of the user's own printed, below their next message (`joey.app.users_commands.with_outputs`),"""
+_USERS_COMMAND = re.compile(r"^The user ran `([^\n]*)`:\n([^\n]*)(?:\n|\Z)", re.MULTILINE)
+"""and where each begins."""
 
 
 def resumed_entries(task_id: str, read: Callable[[str], Iterable[records.Record]], *, profile: str = "") -> list[Entry]:
@@ -135,7 +139,9 @@ def entries_of(
             entries.append(ModelText(Growing(cut), is_open=False))
         entries += (between or {}).get(number, ())
         reported, plans = plans, _plans_after(message, plans)
-        for block in message.content if message.role == "assistant" else without_workspace(message.content):
+        content = message.content if message.role == "assistant" else without_workspace(message.content)
+        attached = attached_names(content) if message.role == "user" else []
+        for block in content:
             match block:
                 case TextBlock(text) if message.role == "assistant":
                     entries.append(ModelText(Growing(text), is_open=False))
@@ -155,6 +161,8 @@ def entries_of(
                     entries.append(Note("[an image]"))
                 case _:
                     pass
+        if attached and (note := note_on(events.InputAttached(tuple(attached)))):
+            entries.append(Note(*note))
     if plan in cards:
         _undecided(cards[plan])
     for card in cards.values():
@@ -200,14 +208,20 @@ def _typed(text: str) -> list[Entry]:
 
 
 def _users_command(text: str) -> list[Entry]:
-    """The first one, with all that stands below it: where a second begins, its output could have said itself."""
-    found = _USERS_COMMAND.search(whole_message(text))
+    """One entry for each: no output can say that another begins (`joey.app.users_commands.as_printed`)."""
+    found = _USERS_COMMANDS.search(whole_message(text))
     if found is None:
         return []
-    command, headline, output = map(original, found.groups())
+    starts = [*_USERS_COMMAND.finditer(found[1])]
+    ends = [*(each.start() for each in starts[1:]), len(found[1])]
+    return [_ran(each, each.string[each.end() : end]) for each, end in zip(starts, ends, strict=True)]
+
+
+def _ran(found: re.Match[str], output: str) -> Entry:
+    command, headline = map(original, found.groups())
     failed = not headline.startswith("Command executed")
-    ended = headline if failed else ""
-    return [UserCommand(command, True, "failed" if failed else "done", Growing(output), ended)]
+    shown = Growing(as_printed(original(output)).removesuffix("\n"))
+    return UserCommand(command, True, "failed" if failed else "done", shown, headline if failed else "")
 
 
 def _answer_to(card: Card) -> str:

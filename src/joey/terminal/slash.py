@@ -120,7 +120,8 @@ def run_command(front: Front, line: str) -> str:
     try:
         reply = command[1](front, rest.strip())
     except JoeyError as error:
-        return str(error)
+        words = str(error)
+        return f"{words[:1].upper()}{words[1:]}"
     if reply is not _BUSY or not session.waits:
         return reply
     if session.task is not None and session.task.running_commands and again != line:
@@ -180,14 +181,16 @@ def switch_model(front: Front, name: str) -> str:
     if front.busy:
         return _BUSY
     front.session.choose(model=name)
-    return f"The model is now {name}."
+    return f"The model is now {name}. {front.session.services.unlisted_model(name)}".rstrip()
 
 
 def _new(front: Front, _rest: str) -> str:
     if front.busy:
         return _BUSY
     front.session.begin_new()
-    return "Your next message starts a new task."
+    profile = front.session.profile
+    kept = f" with approvals: {profile}" if profile != front.session.services.profile() else ""
+    return f"Your next message starts a new task{kept}."
 
 
 def _tasks(front: Front, _rest: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.text import Text
 
@@ -192,7 +193,8 @@ def _step(event: events.ToolRunStarted) -> str:
 
 def _line(subtask: Subtask) -> str:
     cost = f", {money(subtask.cost)}" if subtask.cost else ""
-    where = f"  in {one_line(subtask.worktree)}" if subtask.worktree else ""
+    there = subtask.worktree and Path(subtask.worktree).is_dir()  # one that was merged is gone
+    where = f"  in {one_line(subtask.worktree)}" if there else ""
     what, model = subtask.outcome or subtask.doing, f"{one_line(subtask.model)}, " if subtask.model else ""
     return f"{subtask.label}  {what}  ({model}{turns(subtask.turns)}{cost})  {one_line(subtask.text)[:50]}{where}"
 

@@ -17,7 +17,7 @@ from joey import events
 from joey.effects import Todo
 from joey.frames import is_users_answer, own_words
 from joey.messages import Shown, ShownText, TextBlock, ToolResult
-from joey.task.wording import ACCEPTED, PLAN_ACCEPTED, PLAN_DECLINED, SHOWN, UNDECIDED, is_users_no
+from joey.task.wording import ACCEPTED, HEAR_FIRST, PLAN_ACCEPTED, PLAN_DECLINED, SHOWN, UNDECIDED, is_users_no
 from joey.terminal.notes import NoteKind, note_on, note_on_job
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
@@ -120,6 +120,9 @@ class Card(Entry):
     """The id of the subtask that made the call."""
     is_plan: bool = False
     """Whether the result that it reports is a plan, which is carried out once it is accepted."""
+    overtaken: bool = False
+    """Whether a message of the user's waited when it reported its result: the model reads that first, and nobody is
+    asked about the result."""
 
     @property
     def summary(self) -> str:
@@ -184,6 +187,8 @@ class Transcript:
         self._turn_began, self._turn_open = 0, False
         self._subtasks: set[str] = set()
         self._retry: Entry | None = None
+        self._accepted_plan = ""
+        """The task whose plan was accepted just now: how it is carried out is reported next."""
         self._aborted: dict[str, str] = {}
         """Why a task was stopped, as far as a line says so."""
 
@@ -503,6 +508,10 @@ class Transcript:
                 self.pending.append((task_id, event))
                 plan = self._mark_plan(task_id) if _is_plan(event) else []
                 return [*plan, *self._set_waiting(task_id, event)]
+            case events.ApprovalAnswered(request_id, False, _, True):
+                cards = self._no_longer_waiting(task_id, request_id)
+                self._answered(task_id, request_id)
+                return [*cards, self.add(Note("Nobody was there to approve it.", "warning"))]
             case events.ApprovalAnswered(request_id, approved, comment):
                 cards = self._no_longer_waiting(task_id, request_id)
                 self._answered(task_id, request_id)
@@ -512,8 +521,14 @@ class Transcript:
             case events.QuestionAnswered(request_id, text):
                 self._answered(task_id, request_id)
                 return [self.add(UserText(own_words(text)) if text else Note("Nobody answered.", "warning"))]
+            case events.ProfileChanged(profile) if self._accepted_plan == task_id:
+                self._accepted_plan = ""
+                return [self.add(Note(f"The plan is accepted and carried out with approvals: {profile}."))]
             case events.CompletionAnswered(request_id, _, words) | events.ContinueAnswered(request_id, _, words):
                 continues = isinstance(event, events.ContinueAnswered) and event.goes_on
+                answered = [each for task, each in self.pending if (task, each.request_id) == (task_id, request_id)]
+                accepts = isinstance(event, events.CompletionAnswered) and event.accepted
+                self._accepted_plan = task_id if accepts and any(map(_is_plan, answered)) else ""
                 stopped = self._noted_stop(task_id) if continues else []
                 self._answered(task_id, request_id)
                 return [*stopped, *([self.add(UserText(own_words(words)))] if words else [])]
@@ -570,6 +585,7 @@ def settle(card: Card, result: ToolResult) -> None:
     card.status = next(filter(None, map(card.display.failed, own)), "")
     if not card.status and result.exit is not None and result.exit.code:
         card.status = str(result.exit)
+    own.sort(key=lambda text: card.display.failed(text) is None)  # what failed first: a long result is folded
     card.shown, card.result = result.shown, "\n".join(own)
     if result.is_error and card.state != "running" and is_users_no(card.result):  # a tool that ran may say so itself
         card.status = DENIED
@@ -580,8 +596,9 @@ def settle(card: Card, result: ToolResult) -> None:
         is_plan = card.result.startswith(PLAN_ACCEPTED)
         declined = card.result.startswith(PLAN_DECLINED)
         accepted, card.is_plan = is_plan or card.result in (ACCEPTED, SHOWN), card.is_plan or is_plan or declined
+        card.overtaken = card.result == HEAR_FIRST
         card.status = DECLINED if declined else INTERRUPTED if card.result == UNDECIDED else card.status
-        card.state = "done" if seen or accepted or is_users_answer(card.result) else "failed"
+        card.state = "done" if seen or accepted or card.overtaken or is_users_answer(card.result) else "failed"
     else:
         left = any(map(card.display.left_running, own))
         card.state = "failed" if result.is_error or card.status else "background" if left else "done"

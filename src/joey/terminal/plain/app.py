@@ -38,7 +38,7 @@ from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import VisiblePieces, unfiltered, visible
 from joey.task.task import TaskHandle
-from joey.terminal.attachments import images_in
+from joey.terminal.attachments import attached_line, images_in, read_images
 from joey.terminal.notes import note_on_job
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.plain.margin import BAR, INDENT, Margin, behind
@@ -155,14 +155,12 @@ class Plain:
         elif note := note_in(text):
             await self._add_note(note, lines)
         elif text or self.session.enter_continues:
-            try:
-                named = [each for each in images_in(text, services.folder) if not each.mentioned]
-                images = [services.image(each.path) for each in named]
-            except JoeyError as error:
-                self._print(str(error))
-                return
+            named = [each for each in images_in(text, services.folder) if not each.mentioned]
+            found = read_images(named, services.image)
+            for line in filter(None, (attached_line(found), *(f"! {each}" for each in found.not_attached))):
+                self._print(line)
             text = self.session.for_the_model(text)
-            await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
+            await self._with_task(text, found.images, lambda task, talk: self._converse(task, talk, lines))
             for line in self._talk.unsent if self._talk else ():
                 await self._heard_late(line, lines)
         elif self.session.choices.resume:

@@ -138,6 +138,7 @@ class Writer:
             case events.TurnFinished(number, usage, cost):
                 price = f", {money(cost)}" if cost else ""
                 self._after_reply = inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim")
+                self._write_entries(changed)  # that the reply was empty
                 if not self._reply:
                     self._settle_reply(event)
             case (
@@ -211,8 +212,7 @@ class Writer:
         self._write_source(self._subtasks.source(task_id, request))
         if isinstance(request, events.CompletionRequested):
             if self._results and not request.plain:
-                self._write(result_heading(is_plan=request.plan))
-                self._print(behind(Text(visible(request.result)), BAR, BAR, self._width))
+                self._write_result(request.result, is_plan=request.plan)
             return
         if isinstance(request, events.ContinueRequested):
             self._reasons.add(request.reason)
@@ -222,6 +222,10 @@ class Writer:
         self._write(inked("? ", "bold yellow").append_text(head) if isinstance(head, Text) else head)
         for part in parts:
             self._print(behind(part, BELOW, BELOW, self._width, wrapped=WRAPPED) if isinstance(part, Text) else part)
+
+    def _write_result(self, result: str, *, is_plan: bool) -> None:
+        self._write(result_heading(is_plan=is_plan))
+        self._print(behind(Text(visible(result)), BAR, BAR, self._width))
 
     def _write_source(self, source: RequestSource | None) -> None:
         """Which subtask a request is about. What it is to do are words of the model's."""
@@ -233,9 +237,11 @@ class Writer:
 
     def _write_call(self, event: events.Event, changed: list[Entry]) -> None:
         card = next((entry for entry in changed if isinstance(entry, Card)), None)
-        if card is None or (card.display.role != "call" and card.state != "failed"):
+        if card is not None and card.overtaken:
+            self._write_result(card.summary, is_plan=card.is_plan)
+        elif card is None or (card.display.role != "call" and card.state != "failed"):
             return
-        if isinstance(event, events.ToolRunStarted):
+        elif isinstance(event, events.ToolRunStarted):
             self._write_headline(card)
         elif isinstance(event, events.ToolRunProgressed):
             if self._started is not card:

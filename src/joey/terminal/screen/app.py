@@ -39,7 +39,7 @@ from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import visible
 from joey.task.log import write_down
-from joey.terminal.attachments import ImageFile
+from joey.terminal.attachments import ImageFile, attached_line, read_images
 from joey.terminal.drawing import is_searched_in_part
 from joey.terminal.first_frame import TerminalSettings
 from joey.terminal.screen.answering import KeyGate, answer_by_words
@@ -189,13 +189,11 @@ class Interactive(WorkingApp):
             self._note(run_command(self, text))
             self._show_status()
             return
-        try:
-            images = [self.session.services.image(each.path) for each in message.images]
-        except JoeyError as error:
-            self._note(str(error), "error")
-            self.query_one(Prompt).put(message.text)
-            return
-        self._say(with_names(text, message.images), images)
+        found = read_images(message.images, self.session.services.image)
+        self._say(with_names(text, message.images), found.images)
+        self._note(attached_line(found))
+        for line in found.not_attached:
+            self._note(line, "warning")
 
     def _say(self, text: str, images: Sequence[ImageBlock]) -> None:
         if self.session.closing:
@@ -296,7 +294,13 @@ class Interactive(WorkingApp):
 
     def on_prompt_completing(self, message: Prompt.Completing) -> None:
         shown, menu = self.query_one("#completions", Static), message.menu
-        hints = command_hints(self.session.services.commands()) if menu.found[:1] and menu.found[0][0] == "/" else {}
+        hints: dict[str, str] = {}
+        if menu.found[:1] and menu.found[0][0] == "/":
+            services = self.session.services
+            hints = command_hints(services.commands())
+            hints |= {
+                f"/{name}": f"{what}  {hints.get(f'/{name}', '')}" for name, what in services.command_hints().items()
+            }
         shown.display = bool(menu.found)
         shown.update(draw_menu(menu, hints))
 

@@ -330,7 +330,7 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         self.call_from_thread(self._found_files, files)
 
     def _found_files(self, files: list[str]) -> None:
-        self._files = files
+        self._files = [each for each in files if "\n" not in each and "\r" not in each]  # no mention has a line end
         for prompt in self.query(Prompt):
             prompt.offer_again()
 

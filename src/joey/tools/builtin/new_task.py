@@ -17,6 +17,8 @@ from joey.tools.todos import parse_checklist
 _MODE = "The slug of the mode the new task works in."
 _MESSAGE = "Everything the new task needs to know: goal, context, limits, and what to report at the end."
 _TODOS = "The first todo list of the new task, as a Markdown checklist, one item a line."
+_NOT_MERGED = r"Its (?P<how>changes were not merged)\b"
+"""How the words about the worktree of a subtask begin if its changes are still there (`joey.task.merges`)."""
 
 
 class NewTaskParams(Params):
@@ -33,7 +35,7 @@ class NewTaskWithTodosParams(Params):
 
 class NewTask(Tool[NewTaskParams | NewTaskWithTodosParams]):
     name = "new_task"
-    display = Display(("mode", "message"), headed=True)
+    display = Display(("mode", "message"), headed=True, failure=_NOT_MERGED)
     group = "modes"
     field_aliases = {"mode_slug": "mode"}
     example = {
