@@ -154,6 +154,11 @@ def test_markdown_fences_what_holds_fences() -> None:
     assert page.startswith("# count")
 
 
+def test_the_title_of_a_markdown_page_is_one_line_of_at_most_80_characters() -> None:
+    opened = TaskOpened("t1", "count\nall " + "x" * 100, "/folder", "code", "native", "anthropic/m")
+    assert as_markdown(replay([opened])).splitlines()[0] == "# count all " + "x" * 70
+
+
 def test_markdown_has_arguments_as_they_were_written() -> None:
     call = ToolUseBlock("c", "write_to_file", {"path": "Köln.txt", "content": "日本"})
     page = as_markdown(replay([RECORDS[0], MessageAdded(Message("assistant", (call,)))]))

@@ -6,6 +6,7 @@ import pty
 import subprocess
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,20 @@ def test_a_torn_last_line_is_repaired_at_every_place_it_can_tear(tmp_path: Path)
         assert list(read_journal(path)) == RECORDS[:2]
         write(path, [RECORDS[2]])
         assert list(read_journal(path)) == RECORDS[:3]
+
+
+def test_a_long_torn_line_is_cut_off_without_being_held_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    write(path, RECORDS[:2])
+    with path.open("ab") as file:
+        file.write(b"x" * 2**22)
+    tracemalloc.start()
+    try:
+        Journal(path).close()
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+    assert list(read_journal(path)) == RECORDS[:2] and path.read_bytes().endswith(b"}\n")
 
 
 def test_a_torn_header_begins_again(tmp_path: Path) -> None:

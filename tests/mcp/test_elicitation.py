@@ -15,6 +15,7 @@ from joey.mcp.errors import ErrorOutput
 from joey.mcp.offer import make_offer
 from joey.messages import ShownText
 from joey.task.assembly import Assembly
+from joey.task.forms import SKIP
 from joey.testing.script import reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.forms import Form, FormField, FormValues
@@ -191,6 +192,12 @@ async def test_a_form_can_be_declined_at_every_step(tmp_path: Path, typed: tuple
     form = Form("the MCP server 's'", "For how many?", (GUESTS, TERRACE, SEAT))
     values, _ = await filled_in(tmp_path, form, *typed)
     assert values is None
+
+
+async def test_one_value_is_not_shown_again_before_it_is_sent(tmp_path: Path) -> None:
+    form = Form("the MCP server 's'", "Outside?", (TERRACE,))
+    assert (await filled_in(tmp_path / "1", form, True, "yes"))[0] == {"terrace": True}
+    assert (await filled_in(tmp_path / "2", form, True, SKIP))[0] == {}
 
 
 async def test_with_nobody_there_a_form_is_declined_without_a_question(tmp_path: Path) -> None:

@@ -58,6 +58,14 @@ def test_a_name_without_a_value_is_left_out_if_the_tool_declares_no_such_argumen
         assert replies("glm47", text[:cut]).calls == ()
 
 
+def test_a_type_that_is_closed_but_was_not_opened_makes_the_call_malformed() -> None:
+    text = "<ifm|tool_call>save<ifm|arg_key>path</ifm|arg_key>%s<ifm|arg_value>1</ifm|arg_value></ifm|tool_call>"
+    (call,) = replies("k2_horizon", text % "<ifm|arg_type>string</ifm|arg_type>").calls
+    assert call.arguments == {"path": "1"}
+    torn = replies("k2_horizon", text % "</ifm|arg_type>")
+    assert torn.calls == () and [call.name for call in torn.malformed] == ["save"]
+
+
 def test_null_for_arguments_is_what_the_servers_make_of_it() -> None:
     hermes = '<tool_call>\n{"name": "save", "arguments": null}\n</tool_call>'
     assert [call.arguments for call in replies("hermes", hermes).calls] == [{}]

@@ -283,6 +283,12 @@ def test_what_no_schema_describes_is_written_as_the_template_writes_it() -> None
     assert "<parameter=a>\nNone\n</parameter>\n<parameter=b>\n[1]\n</parameter>" in text
 
 
+@pytest.mark.parametrize("name", DIALECTS)
+def test_tools_are_declared_in_the_letters_they_are_described_in(name: str) -> None:
+    tool = ToolSpec("save", "Speichert in Köln, 日本", {"type": "object", "properties": {"path": {"type": "string"}}})
+    assert "Speichert in Köln, 日本" in dialect(name).describe([tool])
+
+
 def test_ids_are_written_as_the_dialect_wants_them() -> None:
     call = ToolUseBlock("call_7", "ping", {})
     assert '"id": "0000call7"' in dialect("mistral_v3").encode_calls([call]).text

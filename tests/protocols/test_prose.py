@@ -43,6 +43,7 @@ def _tags(pieces: list[str], *, quickly: bool = True) -> list[int]:
         ("an unmatched ` here <b>\n<b>", 1),
         ("~~struck~~ <b>", 1),
         ("~ <b>", 1),
+        ("~~ ```\n<b>", 1),
         ("    <b>", 1),
         ("```\n", 0),
     ],

@@ -230,6 +230,8 @@ def test_attributes_and_text_become_properties(key: str) -> None:
 def test_one_file_in_a_list_is_a_list_of_one() -> None:
     schema = {"type": "object", "properties": {"file": {"type": "array", "items": FILE}}}
     assert _typed(schema, "<file><path>a</path></file>") == {"file": [{"path": "a"}]}
+    ranged = "<file><path>a</path><line_range>1-2</line_range></file>"
+    assert _typed(schema, ranged) == {"file": [{"path": "a", "line_range": ["1-2"]}]}
     wrapped = {"type": "object", "properties": {"files": {"type": "array", "items": FILE}}}
     assert _typed(wrapped, "<files><file><path>a</path></file></files>") == {"files": [{"path": "a"}]}
 

@@ -409,6 +409,8 @@ async def test_a_reply_that_runs_away_is_ended_and_made_again(tmp_path: Path) ->
         ("\n".join(f"line {n % 8} of a song" for n in range(42)), True),
         ("\n".join(f"line {n % 8} of a song" for n in range(34)), False),
         ("-" * 80 + "\n", False),
+        ("a line of 24 characters\n" + "-" * 300, False),
+        ("a line of 24 characters\n" + "-" * 301, True),
     ],
 )
 def test_what_runs_away(tail: str, away: bool) -> None:

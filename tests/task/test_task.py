@@ -411,6 +411,22 @@ async def test_a_call_written_as_text_is_made_by_setting(tmp_path: Path) -> None
     assert not (ignored.workspace / "a.txt").exists()
 
 
+@pytest.mark.parametrize(
+    ("text_calls", "agrees", "offered", "made"),
+    [("offer", True, True, True), ("offer", False, True, False), ("run", False, False, True)],
+)
+async def test_only_a_call_written_as_text_that_is_offered_needs_the_users_yes(
+    tmp_path: Path, text_calls: str, agrees: bool, offered: bool, made: bool
+) -> None:
+    def user(request: Request) -> Answer:
+        return Answer(request.request_id, yes=agrees or not isinstance(request, ContinueRequested))
+
+    text = "<write_to_file>\n<path>a.txt</path>\n<file_text>hi</file_text>\n</write_to_file>"
+    kit = Kit(tmp_path, [reply(text), done()], user=user, text_calls=text_calls)
+    await kit.run()
+    assert bool(kit.of(ContinueRequested)) == offered and (kit.workspace / "a.txt").exists() == made
+
+
 async def test_a_call_in_another_dialect_than_that_of_the_task_is_made_by_setting(tmp_path: Path) -> None:
     text = (
         'Sure.\n<tool_call>\n{"name": "write_to_file", "arguments": {"path": "a.txt", "file_text": "hi"}}\n</tool_call>'
