@@ -26,9 +26,9 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        ("foo/bar", "there is no provider 'foo'"),
+        ("foo/bar", "There is no provider 'foo'"),
         ("antropic/claude", "did you mean 'anthropic'?"),
-        ("openai/gpt-6", "no API key for openai; set OPENAI_API_KEY"),
+        ("openai/gpt-6", "No API key for openai; set OPENAI_API_KEY"),
         ("local/nope", "neither a model that Joey knows"),
     ],
 )

@@ -232,7 +232,7 @@ async def test_a_key_that_a_server_repeats_is_neither_shown_nor_kept(joey: Runne
     failure = Failure(401, f"Incorrect API key provided: {joey.key}.", "authentication_error")
     ran = await joey([failure], "Do it", "--json", provider=provider)
     assert ran.code == 1
-    assert ran.events[-1]["message"].startswith("Incorrect API key provided: [the key].")
+    assert " answered HTTP 401: Incorrect API key provided: [the key]." in ran.events[-1]["message"]
     kept = "".join(path.read_text() for path in joey.home.rglob("*") if path.is_file())
     assert "Incorrect API key" in kept
     assert joey.key not in ran.out + ran.err + kept

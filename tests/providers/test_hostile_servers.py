@@ -16,7 +16,6 @@ from joey.errors import UsageError
 from joey.messages import Message, TextBlock
 from joey.providers import (
     AuthError,
-    BadRequestError,
     CutStreamError,
     MissingKeyError,
     NetworkError,
@@ -27,6 +26,7 @@ from joey.providers import (
 )
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.base import ModelRequest, Provider
+from joey.providers.errors import WrongServerError
 from joey.providers.openai_chat import OpenAIProvider
 
 KEY = "sk-secret-key"
@@ -209,12 +209,12 @@ REPORTED: dict[str, tuple[bytes, type[ProviderError], str]] = {
     "a number of 5,000 digits": (answer(b'data: {"a": ' + b"9" * 5000 + b"}\n\n"), CutStreamError, "a number in the"),
     "a redirect": (
         answer(b"", "307 Moved", "text/plain", "Location: https://user:pw@other.example/v1?key=x"),
-        BadRequestError,
+        WrongServerError,
         "redirects to https://other.example/v1. Use that address, if it is the right one.",
     ),
     "a redirect to a path": (
         answer(b"", "302 Found", "text/plain", "Location: /login"),
-        BadRequestError,
+        WrongServerError,
         "/login. Use",
     ),
     "no HTTP": (b"SSH-2.0-OpenSSH_9\r\n\r\n", NetworkError, "no answer from http://127.0.0.1:"),

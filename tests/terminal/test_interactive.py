@@ -883,7 +883,7 @@ async def test_a_result_waits_while_another_task_is_looked_for(tmp_path: Path, l
             await pilot.press("escape")
             await until(pilot, "1 of 1 tasks", gone=True)
         else:
-            await until(pilot, "there is no task 'nonsense'")
+            await until(pilot, "There is no task 'nonsense'")
         assert not of(app, CompletionAnswered) and app.session.waits
         await say(pilot, "more")
         await until(pilot, "Second.")
@@ -954,7 +954,7 @@ async def test_another_model_can_be_chosen_where_the_task_has_stopped(tmp_path: 
     async with app.run_test() as pilot:
         await say(pilot, "go")
         await until(pilot, "y continues")
-        await command(pilot, "/model openai/other", "no API key for openai")
+        await command(pilot, "/model openai/other", "No API key for openai")
         assert app.session.waits
         await command(pilot, "/model ollama/other", "The model is now ollama/other.")
         assert app.session.task is None and app.session.status.model == "ollama/other"
@@ -1144,7 +1144,7 @@ async def test_commands_tell_what_there_is(tmp_path: Path) -> None:
         await command(pilot, "/reveiw", "Did you mean /review?")
         await command(pilot, "/model qwen", "named PROVIDER/MODEL")
         await command(pilot, "/compact", "There is no conversation to compact")
-        await command(pilot, "/resume x", "there is no task 'x'")
+        await command(pilot, "/resume x", "There is no task 'x'")
 
 
 async def test_the_mode_changes_between_tasks_and_within_one(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_pat
     code, out, kit = await piped(tmp_path, "/resume nonsense\nlook at ./big.png\n\n", done())
     assert code == 0
     assert "! Not attached:" in out and "is not an image" in out and "look at ./big.png" in str(kit.kit.sent[0])
-    assert "there is no task 'nonsense'" in out and "✓ Result\n| All done." in out
+    assert "There is no task 'nonsense'" in out and "✓ Result\n| All done." in out
 
 
 async def test_lines_say_what_came_with_a_message(tmp_path: Path) -> None:

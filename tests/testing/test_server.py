@@ -111,7 +111,7 @@ async def test_an_event_that_is_no_json_is_an_error_that_can_be_retried(wire: st
 async def test_a_failure_comes_as_its_own_error(wire: str, failure: Failure, expected: type[ProviderError]) -> None:
     chunks, error = await ask_until_error(wire, failure)
     assert chunks == [] and type(error) is expected
-    assert error.reason == failure.message and failure.message in str(error)
+    assert error.words == failure.message and failure.message in str(error)
     assert error.retry_after == failure.retry_after
 
 

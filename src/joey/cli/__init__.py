@@ -208,8 +208,8 @@ def _help_width() -> int:
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns) - 2
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        return (os.get_terminal_size(sys.__stdout__.fileno()).columns or 80) - 2  # type: ignore[union-attr]
+    with contextlib.suppress(OSError):
+        return (os.get_terminal_size(1).columns or 80) - 2
     return 78
 
 

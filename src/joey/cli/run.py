@@ -22,7 +22,7 @@ import contextlib
 import select
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from joey.app.running import EXIT_CODES, run_headless
 from joey.app.settings import notices
@@ -219,9 +219,10 @@ def _piped_text(source: TextIO) -> str:
     """What is piped in, decoded as a file is; where it is no UTF-8, a line says what it was taken for."""
     from joey.tools.textfile import NotTextError, read_text
 
-    if not hasattr(source, "buffer"):
+    binary: BinaryIO | None = getattr(source, "buffer", None)
+    if binary is None:
         return source.read()
-    data = source.buffer.read()
+    data = binary.read()
     try:
         found = read_text(data)
     except NotTextError:
