@@ -166,11 +166,9 @@ async def test_the_menus_show_what_a_command_takes_and_no_file_that_no_mention_c
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = terminal(tmp_path)
-    folder = services(app).folder
+    monkeypatch.setattr(services(app), "files", lambda: ["one\ntwo.txt", "onetwo.txt"])
     monkeypatch.setattr(services(app), "commands", lambda: {"deploy": "Deploy it."})
     monkeypatch.setattr(services(app), "command_hints", lambda: {"deploy": "TARGET"})
-    (folder / "one\ntwo.txt").touch()
-    (folder / "onetwo.txt").touch()
     async with app.run_test() as pilot:
         await pilot.press(*"/deploy")
         await pilot.press("backspace")
