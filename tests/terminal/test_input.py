@@ -177,6 +177,7 @@ async def test_the_menus_show_what_a_command_takes_and_no_file_that_no_mention_c
         app._candidates("@")
         while not (offered := [each for each in app._candidates("@") if "two.txt" in each]):
             await pilot.pause(0.02)
+        await pilot.pause()
         assert offered == ["@onetwo.txt"]
 
 
